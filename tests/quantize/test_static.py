@@ -6,7 +6,7 @@ import pytest
 import relay
 from quantize.digits_network import interpreted
 from relay.quantize import Static
-from relay.quantize.api import static_plan
+from relay.quantize.api import plan_for
 from relay.quantize.prepare import prerequisite_optimize
 from relay.quantize.sites import OPERATORS, find_sites
 from relay.transform.passes.fake_quantization import fake_quantization_to_integer
@@ -74,7 +74,7 @@ def residual_weights() -> dict[str, np.ndarray]:
 def test_sums_and_joins_between_products_are_quantised() -> None:
     mod = relay.parse(RESIDUAL)
     x = np.random.default_rng(1).normal(size=(2, 4, 6, 6)).astype("float32")
-    plan = static_plan(mod, residual_weights(), [x], Static())
+    plan = plan_for(mod, residual_weights(), [x], Static())
     assert [s.name for s in plan.sites] == [
         "conv2d_0", "conv2d_1", "add_0", "concatenate_0", "global_avg_pool2d_0", "dense_0",
     ]  # fmt: skip
@@ -102,7 +102,7 @@ def test_values_in_branches_and_recursion_are_calibrated() -> None:
       if (%n == 0) { %x } else { @main(nn.dense(%x, [[2f, 0f, 0f], [0f, 2f, 0f], [0f, 0f, 2f]]), %n - 1) }
     }"""
     x = np.linspace(-1, 1, 6).reshape(2, 3).astype("float32")
-    plan = static_plan(relay.parse(text), None, [(x, 4)], Static())
+    plan = plan_for(relay.parse(text), None, [(x, 4)], Static())
     (scale,) = plan.scales.values()
     assert float(scale.scale) == pytest.approx(16 / 255)
     np.testing.assert_allclose(relay.build(plan.quantized())(x, 4), 16 * x, atol=16 * 16 / 255)
@@ -120,7 +120,7 @@ def test_what_is_skipped_stays(digits) -> None:
     def sites(*skip: str) -> list[str]:
         return [
             s.name
-            for s in static_plan(digits.mod, digits.weights, digits.calibration[:1], Static(skip=skip)).sites
+            for s in plan_for(digits.mod, digits.weights, digits.calibration[:1], Static(skip=skip)).sites
         ]
 
     assert sites("conv2d_0") == ["conv2d_1", "dense_0"]

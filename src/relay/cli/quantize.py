@@ -94,7 +94,7 @@ def quantize(
 
 def options_of(chosen: Mapping[str, Any]) -> dict[str, Any]:
     """The options of quantisation that the command line gives."""
-    found = {k: v for k, v in chosen.items() if v not in (None, False, ())}
+    found = {k: v for k, v in chosen.items() if v is not None and v is not False and v != ()}
     if found.pop("per_tensor", False):
         found["per_channel"] = False
     if "bits" in found:

@@ -4,11 +4,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from relay.ir.module import IRModule, expect_module
-from relay.quantize.compat import chosen
+from relay.op.nn.dense import Dense
+from relay.quantize.compat import QConfig, chosen
 from relay.quantize.config import Config, Static, config_for
 from relay.quantize.insertion import spans_of
 from relay.quantize.prepare import prerequisite_optimize
 from relay.quantize.report import Report
+from relay.quantize.sites import expect_skipped
 from relay.quantize.static import Plan, plan
 from relay.quantize.taps import checked_examples
 from relay.quantize.weights import WeightPlan, weight_plan
@@ -29,6 +31,7 @@ def quantize(
     dicts by the names of the other parameters, tuples, or arrays where there is one.  `config` says how;
     instead, `method` and `options` name a method and other fields of `Static` or `WeightOnly`.  Without any
     of these, what `qconfig` says holds inside of its `with` block; `dataset` also names `calibration`.
+    Weights with numbers that are not finite, or without any, stay as they are.
 
     Static quantisation puts `qnn.quantize` and `qnn.dequantize` around products, of which the pass
     `FakeQuantizationToInteger` makes products of integers.  The methods "rtn", "gptq" and "awq" quantise
@@ -37,12 +40,9 @@ def quantize(
     Raises `nothing-to-quantize`, `missing-calibration`, `calibration-input`, `quantize-option`,
     `unknown-input`, `argument-type`.
     """
-    calibration = options.pop("dataset", calibration)
-    known = chosen() if config is None and method is None and not options else None
-    if known is not None:
-        return known.finished(static_plan(mod, params, calibration, known.static()).quantized())
-    config = config_for(method, options) if config is None else config
-    return plan_for(mod, params, calibration, config).quantized()
+    known, config, calibration = asked(config, method, options, calibration)
+    made = plan_for(mod, params, calibration, config, demand_skipped=known is None).quantized()
+    return made if known is None else known.finished(made)
 
 
 def report(
@@ -60,27 +60,39 @@ def report(
     `examples` are the inputs that are compared on; without them, those of `calibration`.  Raises what
     `quantize` does.
     """
+    known, config, calibration = asked(config, method, options, calibration)
     calibration = None if calibration is None else list(checked_examples(calibration))
-    config = config_for(method, options) if config is None else config
-    plan = plan_for(mod, params, calibration, config)
-    return plan.quantized(), plan.report(calibration if examples is None else examples)
+    plan = plan_for(mod, params, calibration, config, demand_skipped=known is None)
+    found = plan.report(calibration if examples is None else examples)
+    made = plan.quantized()
+    return (made if known is None else known.finished(made)), found
+
+
+def asked(
+    config: Config | None, method: str | None, options: dict[str, Any], calibration: Iterable[Any] | None
+) -> tuple[QConfig | None, Config, Iterable[Any] | None]:
+    """The `qconfig` around where that holds, the configuration, and the examples (`quantize-option`)."""
+    rest = {k: v for k, v in options.items() if k != "dataset"}
+    calibration = options.get("dataset", calibration)
+    known = chosen() if config is None and method is None and not rest else None
+    return known, config_for(config, method, rest) if known is None else known.static(), calibration
 
 
 def plan_for(
-    mod: IRModule, params: Mapping[str, Any] | None, calibration: Iterable[Any] | None, config: Config
+    mod: IRModule,
+    params: Mapping[str, Any] | None,
+    calibration: Iterable[Any] | None,
+    config: Config,
+    *,
+    demand_skipped: bool = True,
 ) -> Plan | WeightPlan:
-    """What quantisation does to a module."""
+    """What quantisation does to a module; with `demand_skipped`, what `skip` names is there."""
+    mod = expect_module(mod)
+    skipped = spans_of(mod, [n for n in config.skip if n.startswith("@")])
+    prepared = prerequisite_optimize(mod, params)
+    if demand_skipped:
+        operators = config.operators if isinstance(config, Static) else (Dense.name,)
+        expect_skipped(prepared, operators, config.skip)
     if isinstance(config, Static):
-        return static_plan(mod, params, calibration, config)
-    mod = expect_module(mod)
-    skipped = spans_of(mod, [n for n in config.skip if n.startswith("@")])
-    return weight_plan(prerequisite_optimize(mod, params), calibration, config, skipped)
-
-
-def static_plan(
-    mod: IRModule, params: Mapping[str, Any] | None, calibration: Iterable[Any] | None, config: Static
-) -> Plan:
-    """What static quantisation does to a module."""
-    mod = expect_module(mod)
-    skipped = spans_of(mod, [n for n in config.skip if n.startswith("@")])
-    return plan(prerequisite_optimize(mod, params), calibration, config, skipped)
+        return plan(prepared, calibration, config, skipped)
+    return weight_plan(prepared, calibration, config, skipped)

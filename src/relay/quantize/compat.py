@@ -58,8 +58,12 @@ class QConfig:
             ("dtype_weight", "int8"), ("dtype_activation", "int32"), ("partition_conversions", "disabled"),
         ):  # fmt: skip
             among(self, name, (only,))
-        if not self.global_scale > 0:
-            fail("quantize-option", f"`global_scale` is a positive number, not {self.global_scale!r}")
+        scale: Any = self.global_scale
+        if not isinstance(scale, int | float) or not scale > 0:
+            fail("quantize-option", f"`global_scale` is a positive number, not {scale!r}")
+        layers: Any = self.skip_conv_layers
+        if layers is not None and not isinstance(layers, Sequence):
+            fail("quantize-option", f"`skip_conv_layers` is a list of numbers, not {layers!r}")
 
     def __enter__(self) -> "QConfig":
         self._tokens.append(_current.set(self))

@@ -1,14 +1,19 @@
 """How a program is to be quantised."""
 
 from dataclasses import dataclass, fields
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, cast
+
+import numpy as np
 
 from relay.diagnostic import did_you_mean, fail
+from relay.op.registry import registry
 from relay.quantize.ranges import METHODS, Method
 from relay.quantize.sites import OPERATORS
 
 WEIGHT_ONLY = ("rtn", "gptq", "awq")
 """The methods that quantise weights alone."""
+LEAST_GLOBAL_SCALE = 1e-30
+"""Steps of a smaller range would not be normal float32 numbers."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +47,18 @@ class Static:
 
     def __post_init__(self) -> None:
         keep_names(self, "operators", "skip")
+        for name in self.operators:
+            if name not in registry:
+                hint = did_you_mean(name, OPERATORS) or f"those by default are {', '.join(OPERATORS)}"
+                fail("quantize-option", f"`operators` has `{name}`, which is not an operator", hint=hint)
         among(self, "method", METHODS)
         among(self, "activations", ("int8", "uint8"))
         among(self, "weight_scale", ("max", "power2", "mse"))
+        for name in ("symmetric", "per_channel", "reduce_range", "bias_correction"):
+            among(self, name, (False, True))
         within(self, "percentile", 50, 100)
         within(self, "smooth", 0, 1)
+        within(self, "global_scale", LEAST_GLOBAL_SCALE, float(np.finfo("float32").max))
 
 
 @dataclass(frozen=True)
@@ -72,7 +84,10 @@ class WeightOnly:
         keep_names(self, "skip")
         among(self, "method", WEIGHT_ONLY)
         among(self, "bits", (2, 4, 8))
-        within(self, "group_size", 1, 1 << 20)
+        for name in ("symmetric", "order"):
+            among(self, name, (False, True))
+        whole_number(self, "group_size", 1, 1 << 20)
+        whole_number(self, "smallest", 0, 1 << 62)
         within(self, "damping", 0, 1)
         if self.group_size * self.bits % 8:
             said = f"groups of {self.group_size} numbers of {self.bits} bits fill no whole bytes"
@@ -87,8 +102,13 @@ class WeightOnly:
 Config = Static | WeightOnly
 
 
-def config_for(method: str | None, options: dict[str, Any]) -> Config:
-    """The configuration of a method with some options (`quantize-option`)."""
+def config_for(config: Config | None, method: str | None, options: dict[str, Any]) -> Config:
+    """The configuration that is given, or that of a method with some options (`quantize-option`)."""
+    if config is not None:
+        if method is not None or options:
+            name = next(iter(options), "method")
+            fail("quantize-option", f"`{name}` and `config` are given", hint="set it in `config` alone")
+        return expect_config(config, Static, WeightOnly)
     if method is not None and method not in (*METHODS, *WEIGHT_ONLY):
         wrong_option("method", method, (*METHODS, *WEIGHT_ONLY))
     kind = WeightOnly if method in WEIGHT_ONLY else Static
@@ -101,17 +121,34 @@ def config_for(method: str | None, options: dict[str, Any]) -> Config:
     return kind(**given)
 
 
+C = TypeVar("C")
+
+
+def expect_config(config: Any, *kinds: type[C]) -> C:
+    """The configuration, if it is of one of these kinds (`quantize-option`)."""
+    if isinstance(config, kinds):
+        return config
+    names = " or ".join([f"`{kind.__name__}`" for kind in kinds])
+    hint = f"write relay.quantize.{kinds[0].__name__}(…)"
+    fail("quantize-option", f"`config` is a {names}, not {type(config).__name__}", hint=hint)
+
+
 def keep_names(config: Any, *names: str) -> None:
-    """Keep lists of names as tuples; one name stands for a list of it."""
+    """Keep lists of names as tuples; one name stands for a list of it (`quantize-option`)."""
     for name in names:
         given: Any = getattr(config, name)
-        object.__setattr__(config, name, (given,) if isinstance(given, str) else tuple(given))
+        found: Any = (given,) if isinstance(given, str) else given
+        is_list = isinstance(found, list | tuple)
+        if not is_list or any(not isinstance(x, str) for x in cast("list[Any]", found)):
+            fail("quantize-option", f"`{name}` is a list of names, not {given!r}", hint="write it in quotes")
+        object.__setattr__(config, name, tuple(cast("list[str]", found)))
 
 
 def among(config: Any, name: str, allowed: tuple[Any, ...]) -> None:
     """Demand one of some values (`quantize-option`)."""
-    if getattr(config, name) not in allowed:
-        wrong_option(name, getattr(config, name), allowed)
+    given = getattr(config, name)
+    if not any(type(given) is type(a) and given == a for a in allowed):
+        wrong_option(name, given, allowed)
 
 
 def within(config: Any, name: str, low: float, high: float) -> None:
@@ -123,8 +160,16 @@ def within(config: Any, name: str, low: float, high: float) -> None:
     fail("quantize-option", f"`{name}` is a number from {low} to {high}, not {given!r}")
 
 
+def whole_number(config: Any, name: str, low: int, high: int) -> None:
+    """Demand an integer between two (`quantize-option`)."""
+    if type(getattr(config, name)) is not int:
+        fail("quantize-option", f"`{name}` is an integer, not {getattr(config, name)!r}")
+    within(config, name, low, high)
+
+
 def wrong_option(name: str, given: object, allowed: tuple[Any, ...]) -> None:
     """Say what an option may be (`quantize-option`)."""
     choices = ", ".join([repr(a) for a in allowed])
-    near = did_you_mean(given, allowed) if isinstance(given, str) else ""
+    known = [a for a in allowed if isinstance(a, str)]
+    near = did_you_mean(given, known) if isinstance(given, str) else ""
     fail("quantize-option", f"`{name}` cannot be {given!r}", hint=near or f"it is one of {choices}")

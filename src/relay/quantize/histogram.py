@@ -85,7 +85,7 @@ class Histogram:
 
 @dataclass(slots=True)
 class Channels:
-    """The greatest magnitude and the mean of the numbers at each place of an axis."""
+    """The greatest magnitude and the mean of the numbers at each place of an axis, of finite rows alone."""
 
     axis: int
     greatest: np.ndarray[Any, Any] | None = None
@@ -95,8 +95,7 @@ class Channels:
 
     def add(self, values: Array) -> None:
         """Take account of an array."""
-        x = np.moveaxis(np.asarray(values), self.axis, -1)
-        x = x.reshape(-1, x.shape[-1]).astype("float64", copy=False)
+        x = finite_rows(np.moveaxis(np.asarray(values), self.axis, -1))
         if not x.size:
             return
         size = np.abs(x)
@@ -122,15 +121,21 @@ class Channels:
 
 @dataclass(slots=True)
 class Products:
-    """`sum(x.T @ x)` over the rows `x` of what passes by, `(k, k)` float64, and how many rows there were."""
+    """`sum(x.T @ x)` over the finite rows `x` of what passes by, `(k, k)` float64."""
 
     sums: np.ndarray[Any, Any] | None = None
-    count: int = 0
 
     def add(self, values: Array) -> None:
         """Take account of an array `(..., k)`."""
-        x = np.asarray(values)
-        x = x.reshape(-1, x.shape[-1]).astype("float64", copy=False)
+        x = finite_rows(np.asarray(values))
+        if not x.size:
+            return
         new = x.T @ x
         self.sums = new if self.sums is None else self.sums + new
-        self.count += len(x)
+
+
+def finite_rows(x: Array) -> Array:
+    """The rows of an array `(..., k)` whose numbers are all finite, float64 `(n, k)`."""
+    x = x.reshape(math.prod(x.shape[:-1]), x.shape[-1]).astype("float64", copy=False)
+    is_finite = np.isfinite(x).all(1)
+    return x if is_finite.all() else x[is_finite]

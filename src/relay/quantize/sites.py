@@ -5,10 +5,14 @@ constant.  Operators that only move or choose elements, such as pooling by maxim
 the value before them is quantised, and they work on what is quantised.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
+from relay.diagnostic import did_you_mean, fail
 from relay.ir.expr import Call, Constant, Expr, Function, Let, Op, Tuple, Var
 from relay.ir.module import IRModule
 from relay.ir.type import TensorType
@@ -115,7 +119,7 @@ class Flow:
 
     def users_of(self, e: Expr) -> list[Expr]:
         """The nodes that use a value, by its name or itself."""
-        return self.users.get(self.made(e), []) if self.made(e) is not e else self.users.get(e, [])
+        return self.users.get(self.made(e), [])
 
     def tensor(self, e: Expr) -> tuple[int, str] | None:
         """Rank and dtype of a tensor, where both are known."""
@@ -137,20 +141,13 @@ def find_sites(
 
     Sums and other operators between products are sites where all they lead to is quantised.
     """
-    flow, wanted, left = Flow(mod), set(operators), set(skip)
+    flow, left = Flow(mod), set(skip)
     spans = {id(s) for s in skipped_calls}
-    counts: dict[str, int] = {}
     products: list[Site] = []
     others: list[Site] = []
-    for call in flow.calls:
-        name = call.attrs.name
-        if name not in wanted or not _is_float(flow, call):
-            continue
-        short = name.rpartition(".")[2]
-        number = counts.get(short, 0)
-        counts[short] = number + 1
-        site = Site(f"{short}_{number}", call)
-        if site.name in left or name in left or id(call.span) in spans:
+    for site in _candidates(flow, operators):
+        call = site.call
+        if site.name in left or site.operator in left or id(call.span) in spans:
             continue
         (products if isinstance(call.attrs, PRODUCTS) else others).append(site)
     chosen: set[Expr] = {s.call for s in products}
@@ -164,9 +161,31 @@ def find_sites(
     return sorted(found, key=lambda s: place[s.call])
 
 
-def _is_float(flow: Flow, call: Call) -> bool:
-    found = flow.tensor(call)
-    return found is not None and found[1] == "float32"
+def expect_skipped(mod: IRModule, operators: Iterable[str], skip: Iterable[str]) -> None:
+    """Demand that each name in `skip`, definitions apart, is one of a site or of its operator
+    (`quantize-option`).
+    """
+    names = [n for n in skip if not n.startswith("@")]
+    if not names:
+        return
+    sites = _candidates(Flow(mod), operators)
+    known = dict.fromkeys([s.name for s in sites]) | dict.fromkeys([*operators])
+    for name in names:
+        if name not in known:
+            hint = did_you_mean(name, known) or f"there are {', '.join([*known][:8])}, …"
+            fail("quantize-option", f"`skip` has `{name}`, which names nothing that is quantised", hint=hint)
+
+
+def _candidates(flow: Flow, operators: Iterable[str]) -> list[Site]:
+    """The float32 calls of some operators, numbered."""
+    wanted, counts, found = set(operators), Counter[str](), list[Site]()
+    for call in flow.calls:
+        t = flow.tensor(call) if call.attrs.name in wanted else None
+        if t is not None and t[1] == "float32":
+            short = call.attrs.name.rpartition(".")[2]
+            found.append(Site(f"{short}_{counts[short]}", call))
+            counts[short] += 1
+    return found
 
 
 def _operands(flow: Flow, call: Call) -> Iterator[tuple[Expr, int, Expr]]:
@@ -217,7 +236,7 @@ def _connect(flow: Flow, site: Site) -> bool:
         is_weight = is_product and i == 1
         made = flow.made(x)
         if isinstance(made, Constant):
-            if not is_weight:
+            if not is_weight or not made.value.size or not np.isfinite(made.value).all():
                 return False
             site.weight, site.weight_axis = made, channel_axis(site.call)
             continue

@@ -18,6 +18,7 @@ from relay.quantize.ranges import Scale, weight_scale
 from relay.quantize.report import Report, compared
 from relay.quantize.sites import Edge, Site, find_sites
 from relay.quantize.smooth import smoothed
+from relay.quantize.taps import checked_examples
 from relay.transform.rewriting.rewriter import call_of
 
 
@@ -81,7 +82,7 @@ def plan(
     sites = sites_of(mod, config, skipped)
     needs_twice = config.smooth is not None or config.bias_correction
     if needs_twice and calibration is not None:
-        calibration = list(calibration)
+        calibration = list(checked_examples(calibration))
     if config.smooth is not None:
         mod = smoothed(mod, sites, calibration, config.smooth)
         sites = sites_of(mod, config, skipped)
@@ -102,7 +103,8 @@ def sites_of(mod: IRModule, config: Static, skipped: Sequence[Any]) -> list[Site
             "nothing-to-quantize",
             "the program has nothing to quantise",
             getattr(mod["main"], "span", None),
-            hint=f"it is calls of {names} in float32" + f", but {', '.join(config.skip)}" * bool(config.skip),
+            hint=f"it is calls of {names} in float32, with finite weights"
+            + f"; `skip` leaves out {', '.join(config.skip)}" * bool(config.skip),
         )
     return found
 

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from relay.diagnostic import fail
 from relay.driver.arguments import with_params
 from relay.ir.dtype import integer_range
 from relay.ir.expr import Call, Expr, Function, GlobalVar, Tuple, Var, constant
 from relay.ir.module import IRModule, expect_module
 from relay.quantize.calibration import Key, key_of, scales_of
-from relay.quantize.config import Static
+from relay.quantize.config import Static, expect_config
 from relay.quantize.insertion import Changes, rewritten, spans_of
 from relay.quantize.prepare import for_training
 from relay.quantize.ranges import Scale
@@ -46,7 +47,7 @@ class Training:
     def converted(self, params: Mapping[str, Any]) -> IRModule:
         """The quantised program with some weights, which computes what `mod` does with them.
 
-        Raises `unknown-input`, `argument-type`.
+        Raises `unknown-input`, `argument-type`, `missing-input`.
         """
         return self.plan(params).quantized()
 
@@ -63,7 +64,11 @@ class Training:
             known = {
                 (e.role, e.place): self.scales[key_of(e)] for e in trained.edges if key_of(e) in self.scales
             }
-            scales |= {key_of(e): known[e.role, e.place] for e in s.edges}
+            for e in s.edges:
+                if (e.role, e.place) not in known:
+                    hint = "give all weights that were trained"
+                    fail("missing-input", f"`params` has no weight for `{s.name}`", s.call.span, hint=hint)
+                scales[key_of(e)] = known[e.role, e.place]
         weights = {s: scale_of_weight(s, self.config) for s in sites if s.weight is not None}
         return Plan(mod, tuple(sites), scales, weights, self.config, {})
 
@@ -81,7 +86,7 @@ def prepare_training(
 
     Raises what `quantize` does.
     """
-    config = Static() if config is None else config
+    config = Static() if config is None else expect_config(config, Static)
     mod = infer(expect_module(mod))
     sites = sites_of(mod, config, spans_of(mod, [n for n in config.skip if n.startswith("@")]))
     data = [_without_weights(s) for s in sites]

@@ -77,13 +77,13 @@ def weight_plan(
     Raises `nothing-to-quantize`, `missing-calibration`, `calibration-input`.
     """
     found = find_sites(mod, (Dense.name,), config.skip, skipped)
-    sites = [s for s in found if s.weight is not None and s.weight.value.size >= max(config.smallest, 1)]
+    sites = [s for s in found if s.weight is not None and s.weight.value.size >= config.smallest]
     if not sites:
         fail(
             "nothing-to-quantize",
             "the program has no weights to quantise",
             getattr(mod["main"], "span", None),
-            hint="they are constant matrices of `nn.dense` and `nn.matmul` in float32; give them by `params`",
+            hint="they are constant, finite matrices of `nn.dense` and `nn.matmul` in float32: give `params`",
         )
     seen: dict[Site, Inputs] = {}
     if config.needs_calibration:
