@@ -47,7 +47,8 @@ class Conversation:
         """What the model answers; options are those of `generate`."""
         messages = [*self.messages, {"role": "user", "content": text}]
         if not self.has_template:
-            options["stop"] = [*options.get("stop", ()), PLAIN_STOP]
+            given = options.get("stop", ())
+            options["stop"] = [*([given] if isinstance(given, str) else given), PLAIN_STOP]
         found = generate(self.model, self.prompt(messages), session=self.session, on_text=on_text, **options)
         self.messages = [*messages, {"role": "assistant", "content": found.text.strip()}]
         return found

@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -88,11 +88,33 @@ def generate(
     Raises `unknown-option`, `option-value`, `prompt-too-long`, `no-tokenizer`, `bad-constraint`.
     """
     o = options_of(options)
-    many = not isinstance(prompt, str) and bool(len(prompt)) and not isinstance(prompt[0], int | np.integer)
-    prompts: list[Any] = list(prompt) if many else [prompt]
-    numbers = [model.encode(p) if isinstance(p, str) else [int(t) for t in p] for p in prompts]
+    prompts, many = prompts_of(prompt)
+    numbers = [model.encode(p) if isinstance(p, str) else p for p in prompts]
     found = Request(model, numbers, o, session, on_text).run()
     return found if many else found[0]
+
+
+def prompts_of(prompt: Any) -> tuple[list[str | list[int]], bool]:
+    """The prompts, each a text or tokens, and whether there may be several (`option-value`)."""
+    if isinstance(prompt, str):
+        return [prompt], False
+    given: Any = prompt.tolist() if isinstance(prompt, np.ndarray) else prompt
+    if isinstance(given, list | tuple):
+        items = cast("list[Any]", list(given))
+        if all(is_token(t) for t in items):
+            return [[int(t) for t in items]], False
+        if all(isinstance(p, str) for p in items):
+            return items, True
+        rows = [p.tolist() if isinstance(p, np.ndarray) else p for p in items]
+        if all(isinstance(p, list | tuple) and all(is_token(t) for t in p) for p in rows):
+            return [[int(t) for t in p] for p in rows], True
+    hint = "it is a text, a list of tokens, or a list of texts or of lists of tokens"
+    fail("option-value", f"the prompt is {type(prompt).__name__} of other things than tokens", hint=hint)
+
+
+def is_token(x: Any) -> bool:
+    """Whether that is the number of a token."""
+    return isinstance(x, int | np.integer) and not isinstance(x, bool)
 
 
 def stream(model: Any, prompt: Prompt, *, session: Session | None = None, **options: Any) -> Iterator[str]:
@@ -142,10 +164,11 @@ class Request:
         expect_prompts(model, prompts, options)
         model.expect_adapter(options.adapter)
         if options.is_speculative and len(prompts) > 1:
-            fail(
-                "option-value", "tokens are proposed ahead for one request at a time", hint="give one prompt"
-            )
+            said = "tokens are proposed ahead for one request at a time"
+            fail("option-value", said, hint="give one prompt")
         self.session = Session(model, len(prompts)) if session is None else session
+        if not isinstance(self.session, Session) or self.session.model is not model:
+            fail("option-value", "`session` is not a session of this model", hint="make one: Session(model)")
         if self.session.rows != len(prompts):
             fail("option-value", f"the session has {self.session.rows} rows, not {len(prompts)}")
         longest = max(map(len, prompts))
@@ -297,7 +320,7 @@ def expect_prompts(model: Any, prompts: list[list[int]], o: Options) -> None:
             )
         if not all(0 <= t < model.vocabulary for t in p):
             wrong = next(t for t in p if not 0 <= t < model.vocabulary)
-            fail("option-value", f"the token {wrong} is none of the model's {model.vocabulary}")
+            fail("option-value", f"the model has {model.vocabulary} tokens, and none is {wrong}")
         if model.context and len(p) >= model.context:
             most = model.context - 1
             message = f"the prompt has {len(p)} tokens, and the model reads {most} before it writes"

@@ -26,7 +26,12 @@ class Session:
     """
 
     def __init__(self, model: Any, rows: int = 1, length: int = 0) -> None:
-        """`length` is the number of tokens to have room for at first; more is made when it is needed."""
+        """`length` is the number of tokens to have room for at first; more is made when it is needed.
+
+        Raises `option-value`.
+        """
+        if rows < 1:
+            fail("option-value", f"`rows` cannot be {rows}", hint="it is at least 1")
         self.model, self.rows, self.length = model, rows, rounded(length)
         self.cache = model.cache(rows, self.length)
         self.tokens: list[list[int]] = [[] for _ in range(rows)]
@@ -86,12 +91,14 @@ class Session:
             fail("bad-session", f"`{path}` is damaged: {error}")
         if said.get("format") != str(FORMAT) or said.get("model") != repr(model):
             hint = "a cache is of use to the model that made it"
-            fail("bad-session", f"`{path}` is no saved session of {model!r}", hint=hint)
-        tokens = json.loads(said["tokens"])
+            fail("bad-session", f"`{path}` is not a saved session of {model!r}", hint=hint)
+        tokens = tokens_in(said.get("tokens", ""))
+        if not tokens:
+            fail("bad-session", f"`{path}` is damaged: it does not say which tokens it has")
         used = max(map(len, tokens))
         made = cls(model, len(tokens), used)
         own = list(arrays(made.cache))
-        if len(own) != len(found) or any(
+        if found.keys() != {str(i) for i in range(len(own))} or any(
             found[str(i)].shape != x[:, :used].shape or found[str(i)].dtype != x.dtype
             for i, x in enumerate(own)
         ):
@@ -100,6 +107,17 @@ class Session:
             x[:, :used] = found[str(i)]
         made.tokens = tokens
         return made
+
+
+def tokens_in(text: str) -> list[list[int]]:
+    """The tokens of each row that a text of JSON has; none if it has something else."""
+    try:
+        found: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    rows = cast("list[Any]", found) if isinstance(found, list) else []
+    is_good = all(isinstance(r, list) and all(type(t) is int for t in cast("list[Any]", r)) for r in rows)
+    return rows if is_good else []
 
 
 def rounded(length: int) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 REPLACEMENT = "\ufffd"
-"""What decoders write for bytes that are no character yet."""
+"""What decoders write for bytes that are not a whole character yet."""
 
 
 class Words:

@@ -1,9 +1,7 @@
 """The weights of a decoder, as `llama.relay` takes them."""
 
-from typing import Any
-
 from relay.models.settings import NO_WINDOW, Settings
-from relay.models.source import Source
+from relay.models.source import Source, wrong_shape
 from relay.models.values import Made, made
 
 NORMS = {"RootMeanSquare", "OffsetRootMeanSquare"}
@@ -84,8 +82,6 @@ class Decoder:
         output = self.source.matrix(at + "attn_output", s.width, heads)
         return made("Attention", inputs, *norms, s.positions[i], scale, scores, window, output)
 
-    # --- networks ---
-
     def feed(self, i: int) -> Made:
         """The network of a layer."""
         s, at = self.s, f"blk.{i}."
@@ -94,14 +90,17 @@ class Decoder:
             experts = [self.expert(i, e) for e in range(s.experts)]
             return made("Experts", s.activates, s.chosen, s.normalised, router, experts)
         if not s.is_gated:
-            rows = self.rows(self.source.need(at + "ffn_up"), 1 if self.source.columns else 0)
+            rows = self.rows(at + "ffn_up", axis=1 if self.source.columns else 0)
             up = self.source.matrix(at + "ffn_up", rows, s.width)
             return made("Plain", s.activates, up, self.source.matrix(at + "ffn_down", s.width, rows))
         return made("One", s.activates, self.gated(at))
 
-    def rows(self, x: Any, axis: int = 0, parts: int = 1) -> int:
-        """The size between the two products."""
-        self.feed_size = self.feed_size or x.shape[axis] // parts
+    def rows(self, name: str, axis: int = 0, parts: int = 1) -> int:
+        """The size between the two products, of which a matrix has the first (`model-file`)."""
+        shape = self.source.need(name).shape
+        if len(shape) != 2:
+            wrong_shape(name, shape, (self.feed_size * parts, self.s.width))
+        self.feed_size = self.feed_size or shape[axis] // parts
         return self.feed_size
 
     def gated(self, at: str) -> Made:
@@ -109,12 +108,11 @@ class Decoder:
         source, width = self.source, self.s.width
         if not source.has(at + "ffn_gate"):
             fused = "ffn_gate_up" if source.has(at + "ffn_gate_up") else "ffn_up"
-            x = source.need(at + fused)
-            rows = self.rows(x, parts=2)
-            source.check(at + fused, x, (2 * rows, width))
+            rows = self.rows(at + fused, parts=2)
+            source.check(at + fused, source.need(at + fused), (2 * rows, width))
             parts = [source.part(at + fused, i, rows, width) for i in (0, rows)]
         else:
-            rows = self.rows(source.need(at + "ffn_gate"))
+            rows = self.rows(at + "ffn_gate")
             parts = [source.matrix(at + name, rows, width) for name in ("ffn_gate", "ffn_up")]
         return made("Gated", *parts, source.matrix(at + "ffn_down", width, rows))
 
@@ -122,6 +120,6 @@ class Decoder:
         """One expert."""
         at, source, width = f"blk.{i}.", self.source, self.s.width
         one = [f"{at}{name}.expert.{e}" for name in ("ffn_gate", "ffn_up", "ffn_down")]
-        rows = self.rows(source.need(one[0]))
+        rows = self.rows(one[0])
         shapes = ((rows, width), (rows, width), (width, rows))
         return made("Gated", *[source.matrix(n, *shape) for n, shape in zip(one, shapes, strict=True)])

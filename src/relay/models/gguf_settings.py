@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 
 from relay.diagnostic import fail
-from relay.models.hugging_face import slopes
+from relay.models.hugging_face import cap, slopes
 from relay.models.rotary import fixed, rotation
 from relay.models.settings import NO_WINDOW, Settings, unsupported
 from relay.models.values import Made, made
@@ -78,8 +78,8 @@ def gguf_common(m: Metadata) -> Said:
         "layers": m.layers, "heads": heads, "shared_heads": m.one("attention.head_count_kv", heads),
         "head_size": m.head_size, "context": m.one("context_length", 2048), "epsilon": float(epsilon),
         "positions": [made("Unordered")] * m.layers, "experts": m.one("expert_count", 0),
-        "chosen": m.one("expert_used_count", 0), "cap": m.get("final_logit_softcapping"),
-        "head_cap": m.get("attn_logit_softcapping"),
+        "chosen": m.one("expert_used_count", 0), "cap": cap(m.get("final_logit_softcapping")),
+        "head_cap": cap(m.get("attn_logit_softcapping")),
     }  # fmt: skip
 
 

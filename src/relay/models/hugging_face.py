@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from relay.diagnostic import fail
 from relay.models.rotary import rotation
 from relay.models.settings import NO_WINDOW, Settings, unsupported
 from relay.models.values import made
@@ -23,8 +24,6 @@ def settings(config: Config) -> Settings:
     try:
         return Settings(**{**common(config), **family(config)})
     except (KeyError, TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
-        from relay.diagnostic import fail
-
         fail("model-file", f"the configuration does not say what a {kind} needs: {error}",
              hint="fetch `config.json` again")  # fmt: skip
 
@@ -126,6 +125,11 @@ def gemma(c: Config) -> Said:
     }
 
 
+def cap(said: Any) -> float | None:
+    """Where scores are capped; None for a model that caps none (`TypeError`, `ValueError`)."""
+    return None if said is None else float(said)
+
+
 def gemma2(c: Config) -> Said:
     """Gemma 2: every second layer has a window."""
     layers = common(c)["layers"]
@@ -135,7 +139,7 @@ def gemma2(c: Config) -> Said:
     return {
         **gemma(c), **windowed({**c, "layer_types": kinds}),
         "scale": float(c["query_pre_attn_scalar"]) ** -0.5,
-        "cap": c.get("final_logit_softcapping"), "head_cap": c.get("attn_logit_softcapping"),
+        "cap": cap(c.get("final_logit_softcapping")), "head_cap": cap(c.get("attn_logit_softcapping")),
     }  # fmt: skip
 
 
