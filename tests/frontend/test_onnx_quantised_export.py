@@ -85,5 +85,5 @@ def test_sums_with_a_zero_point_and_what_cannot_be_written() -> None:
     text = (
         "def @main(%d: Tensor[(2, 1, 16), uint8], %s: Tensor[(2, 1), float32]) { dequantize_groups(%d, %s) }"
     )
-    with pytest.raises(relay.RelayError, match="groups that are no constants"):
+    with pytest.raises(relay.RelayError, match="groups that are not constants"):
         relay.frontend.to_onnx(relay.parse(text))

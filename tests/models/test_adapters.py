@@ -44,7 +44,7 @@ def test_adapters_are_chosen_by_the_weights_of_a_call(tmp_path):
 def test_what_is_wrong_with_an_adapter_is_said(tmp_path):
     adapter(tmp_path / "a", 2, 0, use_dora=True)
     base = written(tmp_path / "base")
-    with pytest.raises(relay.RelayError, match="no plain LoRA"):
+    with pytest.raises(relay.RelayError, match="not a plain LoRA"):
         load(base, adapters={"a": tmp_path / "a"})
     with pytest.raises(relay.RelayError, match="cannot-read"):
         load(base, adapters={"b": tmp_path / "b"})

@@ -147,6 +147,6 @@ def test_what_is_wrong_with_a_vocabulary_is_said(tmp_path):
     assert "in the way of 'odd'" in refused(model="gpt2", tokens=["a"], pre="odd", merges=[])
     folder = written(tmp_path)
     (folder / "tokenizer.json").write_text("{}")
-    with pytest.raises(relay.RelayError, match="is no tokenizer"):
+    with pytest.raises(relay.RelayError, match="is not a tokenizer"):
         _ = load(folder).tokenizer
     assert gguf_tokenizer({}) is None

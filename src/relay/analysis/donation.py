@@ -21,7 +21,7 @@ def donated_params(definition: Expr) -> tuple[int, ...]:
         if name not in names:
             listing = ", ".join([f"`%{n}`" for n in names]) or "none"
             hint = did_you_mean(name, names) or f"its parameters are {listing}"
-            fail("donated", f"`donate` names `%{name}`, which is no parameter", definition.span, hint=hint)
+            fail("donated", f"`donate` names `%{name}`, which is not a parameter", definition.span, hint=hint)
         found.append(names.index(name))
     return tuple(sorted(set(found)))
 

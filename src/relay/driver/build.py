@@ -195,7 +195,7 @@ def with_donation(mod: IRModule, entries: Sequence[str], donate: Sequence[str] |
         v = out.get_global_var(name)
         f = out.functions[v]
         if isinstance(f, Function):
-            names = donate if isinstance(donate, str) else tuple(donate)
+            names = tuple(donate) if isinstance(donate, list | tuple) else donate
             out.functions[v] = replace(f, attrs={**f.attrs, DONATE: names})
             donated_params(out.functions[v])
     return out

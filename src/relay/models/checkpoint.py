@@ -37,7 +37,7 @@ class Checkpoint:
     def quantized(self, form: str) -> "Checkpoint":
         """Its copy with matrices in blocks of a format: `"q8_0"`, `"q4_0"` or `"q4_1"` (`attribute-value`).
 
-        Vectors, routers of experts and matrices whose rows are no multiples of 32 stay as they are.
+        Vectors, routers of experts and matrices whose rows are not multiples of 32 stay as they are.
         """
         if form not in QUANTIZERS:
             hint = f"formats that weights are quantised to are {', '.join(QUANTIZERS)}"
@@ -116,7 +116,7 @@ def read_adapter(path: Path) -> Adapter:
 
     said = read_json(path / ADAPTER_CONFIG)
     if said.get("peft_type") != "LORA" or said.get("use_dora") or said.get("alpha_pattern"):
-        unsupported("an adapter that is no plain LoRA")
+        unsupported("an adapter that is not a plain LoRA")
     tensors = mapped_tensors(path / ADAPTER_WEIGHTS)
     terms: dict[str, tuple[Any, Any, float]] = {}
     for name, a in tensors.items():

@@ -74,7 +74,7 @@ class Reading:
         try:
             return self.raw().decode()
         except UnicodeDecodeError:
-            return damaged(self.path, "a name is no UTF-8")
+            return damaged(self.path, "a name is not UTF-8")
 
     def value(self, kind: int) -> Any:
         """A value of a type (`model-file`)."""
@@ -155,7 +155,7 @@ def tensor(
     else:
         damaged(path, f"{name!r} is of type {kind}, which is not read")
     if numbers > 1 and (not shape or shape[-1] % numbers):
-        damaged(path, f"the rows of {name!r} are no multiples of {numbers}")
+        damaged(path, f"the rows of {name!r} are not multiples of {numbers}")
     length = count // numbers * size
     if offset + length > len(content):
         damaged(path, f"the bytes of {name!r} are not in the file")

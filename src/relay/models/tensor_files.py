@@ -48,9 +48,9 @@ def read_json(path: Path) -> dict[str, Any]:
     except OSError as error:
         fail("cannot-read", f"cannot read `{path}`: {error.strerror or error}")
     except (ValueError, RecursionError) as error:
-        damaged(path, f"it is no JSON ({error})")
+        damaged(path, f"it is not JSON ({error})")
     if not isinstance(found, dict):
-        damaged(path, "it holds no object of JSON")
+        damaged(path, "it is not an object of JSON")
     return cast("dict[str, Any]", found)
 
 
@@ -66,7 +66,7 @@ def mapped_tensors(path: Path) -> dict[str, Any]:
     try:
         header = json.loads(data[8 : 8 + size].tobytes())
     except (ValueError, RecursionError) as error:
-        damaged(path, f"its header is no JSON ({error})")
+        damaged(path, f"its header is not JSON ({error})")
     if not isinstance(header, dict):
         damaged(path, "its header names no tensors")
     content = data[8 + size :]

@@ -46,7 +46,7 @@ class Tokenizer:
         return self.inside.id_to_token(int(number))
 
     def number_of(self, text: str) -> int | None:
-        """The number of a token of the vocabulary; None where there is no such."""
+        """The number of a token of the vocabulary; None where there is none."""
         return self.inside.token_to_id(text)
 
     def __len__(self) -> int:
@@ -91,7 +91,7 @@ def folder_tokenizer(folder: Path, config: Mapping[str, Any]) -> Tokenizer | Non
     try:
         inside = tokenizers.Tokenizer.from_file(str(path))
     except Exception as error:  # the library raises this very class
-        damaged(path, f"it is no tokenizer ({error})")
+        damaged(path, f"it is not a tokenizer ({error})")
     said = optional_json(folder / "tokenizer_config.json")
     ends = {*numbers(config.get("eos_token_id"))}
     ends |= {*numbers(optional_json(folder / "generation_config.json").get("eos_token_id"))}

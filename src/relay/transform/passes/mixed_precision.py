@@ -245,7 +245,7 @@ class Narrowing:
         if not floats or any(t.dtype != WIDE_DTYPE for t in floats):
             return Precision.NEVER
         is_kept = self.is_thin(e) or self.is_of_attention(e)
-        if choice is Precision.ALWAYS and (is_kept or self.adding_up(op, choice) is None):
+        if choice is Precision.ALWAYS and (is_kept or self.adding_up(op) is None):
             return Precision.NEVER
         return choice
 
@@ -285,7 +285,7 @@ class Narrowing:
                 self.derived.add(e)
                 return made
         if choice is Precision.ALWAYS:
-            op = self.adding_up(e.attrs, choice)
+            op = self.adding_up(e.attrs)
             made = None if op is None else self.on_narrow(e, op)
             if made is not None:
                 how = f"on {self.choices.narrow}, added up in {self.choices.accumulation}"
@@ -313,7 +313,7 @@ class Narrowing:
         wanted = self.narrowed(self.types(e))
         return self.converted(made, wanted) if e in self.wanted else made
 
-    def adding_up(self, op: Operator, choice: Precision) -> Operator | None:
+    def adding_up(self, op: Operator) -> Operator | None:
         """The operator with the type that it adds up in; None if it gives one that is not to be changed."""
         names = [f.name for f in fields(op)]  # pyright: ignore[reportArgumentType]
         if "out_dtype" not in names:

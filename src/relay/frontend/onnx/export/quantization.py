@@ -74,7 +74,7 @@ def dequantize_groups(g: Graph, op: Any, data: Value, scale: Value, zero: Value 
     Numbers of 4 bits around 8 are int4 around 0; those of 2 bits are written in 4.
     """
     if data.array is None or (zero is not None and zero.array is None):
-        refuse("groups that are no constants")
+        refuse("groups that are not constants")
     if zero is not None and zero.array is not None and zero.array.dtype != np.uint8:
         refuse("zero points that are floats")
     q = unpacked(data.array, op.bits)
