@@ -1,11 +1,9 @@
-"""Compiled programs as people hold them: `build`, `compile`, files, the cache, and the executor."""
+"""Compiled programs as people hold them: `build`, `compile`, profiles, and the executor."""
 
 import gc
 import inspect
 import json
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,35 +11,9 @@ import numpy as np
 import pytest
 
 import relay
-from relay.backend.native.host import artefact, cache
+from driver.programs import ADD, ONES, SHAPES, codes
 from relay.backend.native.host.compiler import Compiler
-from relay.backend.native.llvm import jit
-from relay.backend.native.llvm.codegen import emit_text
-from relay.backend.native.llvm.processors import processor_named
-from relay.backend.native.loops import emitter
-from relay.backend.native.runtime.cache_folder import VARIABLE, cache_folder
 from relay.interpreter.show import show
-
-ADD = "def @main(%x: Tensor[(3,), float32], %w: Tensor[(3,), float32]) { %x + %w }"
-ONES = np.ones(3, "float32")
-SHAPES = """
-import "std/list"
-type Shape[A] { Circle(A), Box(A, List[A]) }
-def @main(%n: Tensor[(n,), float32], %s: Shape[float32]) -> (Shape[float32], fn(int32) -> int32) {
-  match (%s) {
-    Circle(%r) => (Box(%r, Cons(sum(%n), Nil)), fn (%i: int32) { %i + 1 }),
-    Box(%a, %l) => (Circle(%a + @sum(%l)), fn (%i: int32) { 10 / %i }),
-  }
-}
-def @other(%x: int32) { %x * 2 }
-"""
-
-
-def codes(call: Any) -> tuple[str, ...]:
-    with pytest.raises(relay.RelayError) as error:
-        call()
-    assert "hint: " in str(error.value)
-    return error.value.codes
 
 
 def test_a_module_is_called_with_arrays_by_place_or_name() -> None:
@@ -189,9 +161,6 @@ def test_a_program_from_a_file_is_profiled_as_a_whole(tmp_path: Path) -> None:
     assert found.seconds > 0
 
 
-# --- executors ----------------------------------------------------------------------------------------------
-
-
 def test_an_executor_compiles_what_it_is_asked_for() -> None:
     mod = relay.parse("def @main(%x: int32, %y: int32) { %x - %y }\ndef @c = 1 + 1")
     executor = relay.create_executor("native", mod)
@@ -204,279 +173,6 @@ def test_an_executor_compiles_what_it_is_asked_for() -> None:
     assert executor.evaluate(relay.Tuple([x, x]), {x: 2}) == (2, 2)
     mod["c"] = relay.const(7)
     assert executor.evaluate("c") == 7
-
-
-# --- files --------------------------------------------------------------------------------------------------
-
-
-def circle(mod: relay.IRModule, r: float) -> Any:
-    constructor, _ = mod.get_type("Shape")[1:]
-    return relay.ConstructorValue(constructor, (np.float32(r),))
-
-
-def test_a_program_is_the_same_from_a_file(tmp_path: Path) -> None:
-    mod = relay.parse(SHAPES, "shapes.relay")
-    path = tmp_path / "shapes.rlo"
-    relay.build(mod, entries=["main", "other"]).export_library(path)
-    loaded = relay.load_module(path)
-    assert loaded.entries == ("main", "other")
-    assert loaded["other"](4) == 8
-    box, inc = loaded["main"](ONES, circle(mod, 2.0))
-    assert inc(3) == 4
-    again, divide = loaded(ONES, box)
-    assert again == circle(mod, 5.0)
-    with pytest.raises(relay.RelayError) as error:
-        divide(0)
-    assert error.value.codes == ("divide-by-zero",)
-    assert str(error.value.diagnostics[0].span) == "shapes.relay:7:61"
-    assert "10 / %i" in str(error.value)
-
-
-def test_a_file_with_weights_is_the_same_and_can_be_written_again(tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    w = rng.standard_normal((40, 50)).astype("float32")
-    x = rng.standard_normal((3, 50)).astype("float32")
-    mod = relay.parse(
-        "def @main(%x: Tensor[(3, 50), float32], %w: Tensor[(40, 50), float32]) { nn.dense(%x, %w) }"
-    )
-    built = relay.build(mod, params={"w": w})
-    built.export_library(tmp_path / "a.rlo")
-    first = relay.load_module(tmp_path / "a.rlo")
-    first.export_library(tmp_path / "b.rlo")
-    second = relay.load_module(tmp_path / "b.rlo")
-    np.testing.assert_allclose(second(x), x @ w.T, rtol=1e-4, atol=1e-4)
-    assert (first(x) == second(x)).all()
-    assert (built(x) == second(x)).all()
-
-
-def test_files_that_are_not_whole_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "a.rlo"
-    relay.build(relay.parse(ADD), params={"w": ONES}).export_library(path)
-    data = path.read_bytes()
-    for n in (0, 5, 20, 60, 200, len(data) // 2, len(data) - 1):
-        path.write_bytes(data[:n])
-        assert codes(lambda: relay.load_module(path)) == ("bad-artefact",)
-    for at in range(0, len(data), max(1, len(data) // 97)):
-        changed = bytearray(data)
-        changed[at] ^= 0x20
-        path.write_bytes(changed)
-        try:
-            relay.load_module(path)
-        except relay.RelayError as error:
-            assert error.codes == ("bad-artefact",)  # noqa: PT017
-    path.write_bytes(b"\x7fELF" + bytes(1000))
-    assert codes(lambda: relay.load_module(path)) == ("bad-artefact",)
-    assert codes(lambda: relay.load_module(tmp_path / "none.rlo")) == ("cannot-read",)
-
-
-def test_files_of_other_versions_and_machines_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "a.rlo"
-    relay.build(relay.parse(ADD)).export_library(path)
-    with monkeypatch.context() as patch:
-        patch.setattr(artefact, "version", lambda: "9.9")
-        assert codes(lambda: relay.load_module(path)) == ("bad-artefact",)
-    with monkeypatch.context() as patch:
-        patch.setattr(jit, "features", lambda: ["sse2"])
-        assert codes(lambda: relay.load_module(path)) == ("other-machine",)
-    with monkeypatch.context() as patch:
-        patch.setattr(jit, "triple", lambda: "riscv64")
-        assert codes(lambda: relay.load_module(path)) == ("other-machine",)
-
-
-LAYER = """
-def @main(%x: Tensor[(7, 40), float32], %w: Tensor[(33, 40), float32]) {
-  nn.softmax(nn.relu(nn.dense(%x, %w)))
-}
-"""
-
-
-@pytest.mark.skipif(not jit.triple().startswith("x86_64"), reason="levels are those of x86-64")
-def test_a_file_for_several_processors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(0)
-    x, w = (rng.standard_normal(s).astype("float32") for s in ((7, 40), (33, 40)))
-    levels = ["x86-64-v2", "native", "x86-64-v4+avx512vnni"]
-    built = relay.build(relay.parse(LAYER), levels, params={"w": w})
-    wanted = relay.build(relay.parse(LAYER), params={"w": w})(x)
-    np.testing.assert_array_equal(built(x), wanted)
-    path = tmp_path / "a.rlo"
-    built.export_library(path)
-    best = relay.load_module(path)
-    assert set(best.artefact.features) >= set(built.artefact.features)
-    np.testing.assert_array_equal(best(x), wanted)
-    old = processor_named("x86-64-v2")
-    assert old is not None
-    monkeypatch.setattr(jit, "features", lambda: list(old.features))
-    plain = relay.load_module(path)
-    assert set(plain.artefact.features) == set(old.features)
-    np.testing.assert_allclose(plain(x), wanted, rtol=1e-5)
-    monkeypatch.setattr(jit, "features", lambda: ["sse2"])
-    assert codes(lambda: relay.load_module(path)) == ("other-machine",)
-
-
-@pytest.mark.skipif(not jit.triple().startswith("x86_64"), reason="levels are those of x86-64")
-def test_code_for_a_processor_has_its_vectors() -> None:
-    mod = relay.infer(relay.parse(LAYER))
-    registers = {"x86-64-v4": "%zmm", "x86-64-v3": "%ymm", "x86-64-v2": "%xmm"}
-    wider = {"x86-64-v3": "%zmm", "x86-64-v2": "%ymm"}
-    for name, register in registers.items():
-        with jit.compiling_for(processor_named(name)):
-            text = emit_text(Compiler(mod).modules(), "asm")
-        assert register in text
-        assert name not in wider or wider[name] not in text
-
-
-def test_targets_that_are_not_there() -> None:
-    mod = relay.parse(ADD)
-    assert codes(lambda: relay.build(mod, "x86-64-v9")) == ("unknown-target",)
-    assert codes(lambda: relay.build(mod, ["native", "cuda"])) == ("unknown-target",)
-    assert codes(lambda: relay.build(mod, "x86-64-v3+avx1024")) == ("unknown-target",)
-    assert codes(lambda: relay.build(mod, [])) == ("other-machine",)
-
-
-# --- the cache ----------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
-def test_what_was_compiled_before_is_not_compiled_again(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    relay.build(relay.parse(ADD))
-    (entry,) = folder.glob("*.rlo")
-    with monkeypatch.context() as patch:
-        patch.setattr(cache, "compile_uncached", None)
-        assert relay.build(relay.parse(ADD))(ONES, ONES).tolist() == [2, 2, 2]
-        with pytest.raises(TypeError):
-            relay.build(relay.parse(ADD), cache=False)
-        for other in (ADD.replace("+", "-"), ADD.replace("(3,)", "(4,)"), " " + ADD):
-            with pytest.raises(TypeError):
-                relay.build(relay.parse(other))
-    entry.write_bytes(entry.read_bytes()[:1000])
-    assert relay.build(relay.parse(ADD))(ONES, ONES).tolist() == [2, 2, 2]
-    assert len(list(folder.glob("*.rlo"))) == 1
-    assert entry.stat().st_size > 1000
-
-
-def product(rows: int, tail: str = "") -> relay.IRModule:
-    kind = f"Tensor[({rows}, 64), float32]", "Tensor[(64, 64), float32]"
-    return relay.parse(f"def @main(%x: {kind[0]}, %w: {kind[1]}) {{ nn.dense(%x, %w) {tail} }}")
-
-
-def test_programs_share_the_code_of_kernels(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    x, w = np.random.default_rng(0).random((2, 64, 64), "float32")
-    expected = relay.build(product(64), cache=False)(x, w)
-    assert not list(folder.glob("kernel-*.o"))
-    relay.build(product(64))
-    kernels = list(folder.glob("kernel-*.o"))
-    with monkeypatch.context() as patch:
-        patch.setattr(emitter, "kernel_code", None)
-        np.testing.assert_array_equal(relay.build(product(64, "+ 0.0f"))(x, w), expected)
-        with pytest.raises(TypeError):
-            relay.build(product(64, "+ 0.0f"), cache=False)
-    for path in kernels:
-        path.write_bytes(path.read_bytes()[:-1])
-    np.testing.assert_array_equal(relay.build(product(64, "- 0.0f"))(x, w), expected)
-    assert sorted(folder.glob("kernel-*.o")) == sorted(kernels)
-
-
-def test_constants_and_entries_tell_programs_apart(folder: Path) -> None:
-    mod = relay.parse(ADD)
-    for i in range(3):
-        assert relay.build(mod, params={"w": ONES * i})(ONES).tolist() == [1 + i] * 3
-    both = relay.parse("def @f() { 1 }\ndef @g() { 2 }")
-    for name, value in (("f", 1), ("g", 2)):
-        assert relay.build(both, entries=[name])() == value
-    assert len(list(folder.glob("*.rlo"))) == 5
-
-
-def test_the_cache_is_off_or_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(VARIABLE, "off")
-    assert cache_folder() is None
-    monkeypatch.delenv(VARIABLE)
-    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
-    if sys.platform == "linux":
-        assert cache_folder() == Path("/somewhere/relay")
-
-
-def test_a_folder_that_cannot_be_written_is_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "file" / "cache"))
-    assert relay.build(relay.parse(ADD))(ONES, ONES).tolist() == [2, 2, 2]
-
-
-def test_old_entries_make_room(folder: Path) -> None:
-    import os
-
-    folder.mkdir()
-    for i in range(6):
-        (folder / f"{i}.rlo").write_bytes(bytes(100))
-        os.utime(folder / f"{i}.rlo", (i, i))
-    cache.evict_entries(folder, 250)
-    assert sorted(p.name for p in folder.iterdir()) == ["4.rlo", "5.rlo"]
-
-
-WORK = """
-import relay
-for i in range(3):
-    built = relay.build(relay.parse(f"def @main(%x: int32) {{ %x + {i} }}"))
-    assert built(1) == 1 + i
-"""
-
-
-def test_processes_share_a_folder(folder: Path) -> None:
-    running = [subprocess.Popen([sys.executable, "-c", WORK]) for _ in range(4)]
-    assert [p.wait() for p in running] == [0] * 4
-    assert len(list(folder.glob("*.rlo"))) == 3
-    assert not list(folder.glob(".*"))
-
-
-KEPT = """
-import sys
-import relay
-built = relay.build(relay.parse("def @main(%x: int32) { %x + 1 }"))
-assert built(1) == 2
-rooms = [f"backend.native.{room}" for room in ("program", "kernels", "loops")]
-compiler = tuple([f"relay.{x}" for x in (*rooms, "pipelines", "autodiff")])
-print(sorted({m for m in sys.modules if m.startswith(compiler)}))
-"""
-
-
-def test_a_program_from_the_cache_does_not_load_the_compiler(folder: Path) -> None:
-    for is_kept in (False, True):
-        loaded = subprocess.run(
-            [sys.executable, "-c", KEPT], capture_output=True, text=True, check=True
-        ).stdout
-        assert (loaded == "[]\n") == is_kept, loaded
-
-
-def test_programs_with_operators_of_the_user_are_not_kept(folder: Path) -> None:
-    from relay.op.family import Elementwise
-    from relay.op.kind import Derivative
-    from relay.op.registry import operator
-
-    @operator("my.twice_over")
-    class Twice(Elementwise):
-        """`2 x`."""
-
-        derivative = Derivative.ZERO
-
-        def reference(self, np: Any, x: Any) -> Any:
-            return x + x
-
-        def native(self, b: Any, x: Any) -> Any:
-            return b.add(x, x)
-
-    x = relay.var("x", shape=(), dtype="float32")
-    assert relay.compile(relay.Function([x], Twice()(x)))(3) == 6
-    apply = "def @apply(%f: fn(float32) -> float32, %x: float32) -> float32 { %f(%x) }"
-    assert relay.build(relay.parse(apply + "def @main(%x: float32) { @apply(my.twice_over, %x) }"))(3) == 6
-    assert list(folder.glob("*.rlo")) == []
 
 
 def test_the_same_program_makes_the_same_code() -> None:
