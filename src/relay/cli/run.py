@@ -104,39 +104,18 @@ def run(
         raise click.UsageError("standard input can be read only once")
     if output is not None and not output.endswith(RESULTS):
         raise click.BadParameter(f"the name must end in {', '.join(RESULTS)}", param_hint="--output")
+    is_profiled = profile or trace is not None
+    refuse_combinations(file, output, backend, is_profiled, check_nan, batch, precision)
     name = entry.removeprefix("@")
     by_name = {} if weights is None else read_weights(weights)
-    if check_nan and (profile or trace is not None or file.endswith(COMPILED)):
-        why = "a compiled program needs its source" if file.endswith(COMPILED) else "it cannot be profiled"
-        raise click.UsageError(f"--check-nan changes the program: {why}")
-    if batch is not None and (file.endswith(COMPILED) or backend != BACKENDS[0]):
-        raise click.UsageError("--batch is for programs that are compiled here")
-    if precision is not None and file.endswith(COMPILED):
-        raise click.UsageError("--precision is for programs that are compiled here")
-    if profile or trace is not None:
-        if output is not None or backend != BACKENDS[0]:
-            other = "--output" if output is not None else f"--backend {backend}"
-            raise click.UsageError(f"--profile and --trace print no value: omit {other}")
+    if is_profiled:
         profiled(file, name, args, by_name, trace, batch, precision)
         return
     if file.endswith(COMPILED):
-        if backend != BACKENDS[0]:
-            raise click.UsageError(f"{file} is a compiled program: --backend {backend} needs its source")
         value = run_compiled(file, name, args, by_name)
     else:
         mod, main, inputs = program_of(file, name, args, by_name)
-        if precision is not None:
-            from relay.pipelines import in_precision
-
-            mod, _ = in_precision(mod, [name], precision=precision)
-        if check_nan:
-            from relay.pipelines import with_nan_checks
-
-            mod = with_nan_checks(mod)
-        if batch is not None:
-            from relay.driver.build import with_batching
-
-            mod = with_batching(mod, [name], batch)
+        mod = changed(mod, name, check_nan, batch, precision)
         with progress("running"):
             value = evaluate(mod, name, isinstance(main, Function), inputs, backend)
     if output is None:
@@ -145,6 +124,48 @@ def run(
         click.echo(show(value))
     else:
         save(output, value)
+
+
+def refuse_combinations(
+    file: str,
+    output: str | None,
+    backend: str,
+    is_profiled: bool,
+    check_nan: bool,
+    batch: str | None,
+    precision: str | None,
+) -> None:
+    """Wrong usage, where options do not go with each other or with the file."""
+    is_compiled, is_native = file.endswith(COMPILED), backend == BACKENDS[0]
+    if check_nan and (is_profiled or is_compiled):
+        why = "a compiled program needs its source" if is_compiled else "it cannot be profiled"
+        raise click.UsageError(f"--check-nan changes the program: {why}")
+    if batch is not None and (is_compiled or not is_native):
+        raise click.UsageError("--batch is for programs that are compiled here")
+    if precision is not None and is_compiled:
+        raise click.UsageError("--precision is for programs that are compiled here")
+    if is_profiled and (output is not None or not is_native):
+        other = "--output" if output is not None else f"--backend {backend}"
+        raise click.UsageError(f"--profile and --trace print no value: omit {other}")
+    if is_compiled and not is_native:
+        raise click.UsageError(f"{file} is a compiled program: --backend {backend} needs its source")
+
+
+def changed(mod: IRModule, entry: str, check_nan: bool, batch: str | None, precision: str | None) -> IRModule:
+    """The program as options ask for it: in a precision, with checks for NaN, with calls in batches."""
+    if precision is not None:
+        from relay.pipelines import in_precision
+
+        mod, _ = in_precision(mod, [entry], precision=precision)
+    if check_nan:
+        from relay.pipelines import with_nan_checks
+
+        mod = with_nan_checks(mod)
+    if batch is not None:
+        from relay.driver.build import with_batching
+
+        mod = with_batching(mod, [entry], batch)
+    return mod
 
 
 def refuse_options(args: Sequence[str]) -> None:
