@@ -12,7 +12,19 @@ from typing import Any
 import numpy as np
 
 from relay.backend.native.host.direct_donation import donated_array, expect_apart, returned_arrays
-from relay.backend.native.host.python_objects import ARRAY_DATA, Objects
+from relay.backend.native.host.python_objects import (
+    ARRAY_DATA,
+    ARRAY_DESCR,
+    ARRAY_DIMS,
+    ARRAY_FLAGS,
+    ARRAY_RANK,
+    FLOAT_AT,
+    ITEMS_AT,
+    READABLE,
+    TYPE_AT,
+    WRITEABLE,
+    Objects,
+)
 from relay.backend.native.host.values import SHARED
 from relay.backend.native.llvm.builder import POINTER, Code, Value, integer
 from relay.backend.native.llvm.modules import Piece
@@ -30,13 +42,6 @@ from relay.backend.native.memory.tensors import SUBBYTE_STORAGE, elements_at
 from relay.ir.dtype import FLOATS, is_float, to_numpy
 from relay.ir.type import ANY, TensorType, TupleType, Type, TypeVar
 
-TYPE_AT, FLOAT_AT, ITEMS_AT = 8, 16, 24
-"""Offsets in Python's objects: the type, the number of a float, the items of a tuple."""
-ARRAY_RANK, ARRAY_DIMS, ARRAY_DESCR, ARRAY_FLAGS = 24, 32, 56, 64
-"""Offsets in NumPy's arrays."""
-READABLE = 0x1 | 0x100
-"""Flags of an array in C order whose elements are aligned."""
-WRITEABLE = 0x400
 NEW_SCALAR, NEW_FROM_DESCR, SET_BASE = 60, 94, 282
 """Places in the table of NumPy's functions."""
 

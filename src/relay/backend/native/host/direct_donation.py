@@ -2,7 +2,15 @@
 
 from collections.abc import Callable, Sequence
 
-from relay.backend.native.host.python_objects import ARRAY_DATA
+from relay.backend.native.host.python_objects import (
+    ARRAY_BASE,
+    ARRAY_DATA,
+    ARRAY_DIMS,
+    ARRAY_FLAGS,
+    OWNS,
+    TYPE_AT,
+    WRITEABLE,
+)
 from relay.backend.native.llvm.builder import POINTER, Code, Value, integer
 from relay.backend.native.memory.layout import (
     OUT_OF_MEMORY,
@@ -15,9 +23,6 @@ from relay.backend.native.memory.tensors import elements_at
 from relay.ir.dtype import to_numpy
 from relay.ir.type import TensorType
 
-ARRAY_DIMS, ARRAY_BASE, ARRAY_FLAGS, TYPE_AT = 32, 48, 64, 8
-OWNS, WRITEABLE = 0x4, 0x400
-"""Flags of an array that frees its memory, and of one that may be written to."""
 MAX_PAIRS = 64
 """Pairs of arguments that are compared here, at most: the code grows with them."""
 

@@ -50,8 +50,12 @@ def capsule_type() -> type[object]:
     return type(table)
 
 
-ARRAY_DATA = 16
-"""Where an array of NumPy has the address of its elements."""
+TYPE_AT, FLOAT_AT, ITEMS_AT = 8, 16, 24
+"""Offsets in Python's objects: the type, the number of a float, the items of a tuple."""
+ARRAY_DATA, ARRAY_RANK, ARRAY_DIMS, ARRAY_BASE, ARRAY_DESCR, ARRAY_FLAGS = 16, 24, 32, 48, 56, 64
+"""Offsets in NumPy's arrays."""
+READABLE, OWNS, WRITEABLE = 0x1 | 0x100, 0x4, 0x400
+"""Flags of an array: in C order with aligned elements; that frees its memory; that may be written to."""
 
 
 def elements_of(x: np.ndarray[Any, Any]) -> int:
