@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from relay.ir.expr import Expr, constant
+from relay.op.blocks.quantize import packed
 from relay.transform.rewriting.rewriter import call_of
 
 Matrix = np.ndarray[Any, Any]
@@ -62,14 +63,6 @@ class Grouped:
         if self.q.shape[1] * size == self.columns:
             return whole
         return call_of("strided_slice", (whole,), source, begin=(0,), end=(self.columns,), axes=(1,))
-
-
-def packed(q: Matrix, bits: int) -> Matrix:
-    """Numbers along the last axis in bytes, the first in the lowest bits; the last byte is filled with 0."""
-    each = 8 // bits
-    q = np.pad(q, [*[(0, 0)] * (q.ndim - 1), (0, -q.shape[-1] % each)])
-    q = q.reshape(*q.shape[:-1], -1, each).astype("uint32")
-    return (q << (bits * np.arange(each, dtype="uint32"))).sum(-1).astype("uint8")
 
 
 def in_groups(w: Matrix, size: int) -> Matrix:
