@@ -2,12 +2,12 @@
 
     curl localhost:8000/v1/chat/completions -d '{"messages": [{"role": "user", "content": "Hello"}]}'
 
-Requests take turns; each has its own options, and `"stream": true` sends text as it comes.
+Requests take turns at the session that they share; each has its own options, and `"stream": true` sends text
+as it comes.
 """
 
 import json
 import sys
-import threading
 from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -24,9 +24,7 @@ REASONS = {"length": "length"}
 def options_of(asked: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a request, and a JSON schema that its answer fits."""
     found = {name: asked[name] for name in OPTIONS if asked.get(name) is not None}
-    if isinstance(found.get("stop"), str):
-        found["stop"] = [found["stop"]]
-    form = asked.get("response_format", {})
+    form = asked.get("response_format") or {}
     if form.get("type") == "json_schema":
         found["json_schema"] = form["json_schema"]["schema"]
     return found
@@ -40,13 +38,12 @@ class Server(ThreadingHTTPServer):
     def __init__(self, address: tuple[str, int], model: Any, name: str) -> None:
         super().__init__(address, Handler)
         self.model, self.name = model, name
-        self.session, self.turn = Session(model), threading.Lock()
+        self.session = Session(model)
 
     def answer(self, asked: Mapping[str, Any], on_text: Callable[[str], object] | None) -> Generation:
         """What the model answers to the messages of a request."""
         prompt = Conversation(self.model).prompt(asked["messages"])
-        with self.turn:
-            return generate(self.model, prompt, session=self.session, on_text=on_text, **options_of(asked))
+        return generate(self.model, prompt, session=self.session, on_text=on_text, **options_of(asked))
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -67,8 +64,8 @@ class Handler(BaseHTTPRequestHandler):
             found = self.server.answer(asked, None)
             self.send(200, self.body("chat.completion", {"message": said(found.text)}, found))
         except RelayError as error:
-            self.send(400, {"error": {"message": str(error), "code": error.diagnostics[0].code}})
-        except (KeyError, TypeError, ValueError) as error:
+            self.send(400, fault(error))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             self.send(400, {"error": {"message": f"not a request: {error!r}"}})
 
     def stream(self, asked: Mapping[str, Any]) -> None:
@@ -84,7 +81,11 @@ class Handler(BaseHTTPRequestHandler):
                 return False
             return True
 
-        found = self.server.answer(asked, give)
+        try:
+            found = self.server.answer(asked, give)
+        except RelayError as error:
+            self.event(json.dumps(fault(error)))
+            return
         self.event(json.dumps(self.body("chat.completion.chunk", {"delta": {}}, found)))
         self.event("[DONE]")
 
@@ -114,6 +115,11 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
+
+
+def fault(error: RelayError) -> dict[str, Any]:
+    """What is wrong with a request."""
+    return {"error": {"message": str(error), "code": error.diagnostics[0].code}}
 
 
 def said(text: str) -> dict[str, str]:

@@ -7,6 +7,7 @@ import click
 from relay.cli.generate import shown
 from relay.cli.language_models import loaded, options_from, speeds, with_settings
 from relay.decoding.chat import Conversation
+from relay.diagnostic import RelayError
 
 HELP = "/reset begins anew, /system TEXT says how to answer, /quit ends; Ctrl-C ends an answer"
 
@@ -30,12 +31,13 @@ def chat(model: str, activations: str, threads: int | None, stats: bool, system:
         except EOFError:
             click.echo()
             return
-        if line in ("/quit", "/exit"):
+        command, _, rest = line.partition(" ")
+        if command in ("/quit", "/exit"):
             return
-        if line == "/reset":
+        if command == "/reset":
             talk.reset()
-        elif line.startswith("/system"):
-            talk.reset(line.removeprefix("/system").strip())
+        elif command == "/system":
+            talk.reset(rest.strip())
         elif line.startswith("/"):
             click.echo(HELP, err=True)
         elif line:
@@ -43,11 +45,14 @@ def chat(model: str, activations: str, threads: int | None, stats: bool, system:
 
 
 def answer(talk: Conversation, line: str, options: dict[str, Any], stats: bool) -> None:
-    """Print what the model answers."""
+    """Print what the model answers, or what is wrong with the question."""
     try:
         found = talk.say(line, on_text=shown, **options)
     except KeyboardInterrupt:
         click.echo("\n(interrupted)", err=True)
+        return
+    except RelayError as error:
+        click.echo(error, err=True)
         return
     click.echo()
     if stats:
