@@ -64,7 +64,8 @@ def operands(
 
 def no_examples(message: str) -> NoReturn:
     """Say that calibration is missing (`missing-calibration`)."""
-    fail("missing-calibration", message, hint="give a list of typical inputs: `calibration=[x1, x2]`")
+    hint = "give typical inputs: `calibration=[x1, x2]`, or `--calibration FILE` on the command line"
+    fail("missing-calibration", message, hint=hint)
 
 
 def statistic_for(edge: Edge) -> Histogram | Channels:
