@@ -55,7 +55,7 @@ PerRun = Callable[[Reader, Place], Real]
 
 @dataclass(frozen=True)
 class BlockFormat:
-    """A format; `code` gives bytes that are unsigned unless `is_signed`, or places in `levels`."""
+    """A format; `code` gives so many bits, which are unsigned unless `is_signed`, or places in `levels`."""
 
     size: int
     bytes: int
@@ -66,6 +66,7 @@ class BlockFormat:
     zero: int = 0
     is_signed: bool = False
     levels: tuple[int, ...] = ()
+    bits: int = 4
 
 
 def nibble(at: int) -> Code:
@@ -144,11 +145,11 @@ LEVELS = (-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 1
 """What the 4 bits of `iq4_nl` and `iq4_xs` stand for."""
 
 FORMATS = {
-    "q8_0": BlockFormat(32, 34, 32, lambda a, r, x: a.byte(2 + x), one_half(0), is_signed=True),
+    "q8_0": BlockFormat(32, 34, 32, lambda a, r, x: a.byte(2 + x), one_half(0), is_signed=True, bits=8),
     "q4_0": BlockFormat(32, 18, 16, nibble(2), one_half(0), zero=8),
     "q4_1": BlockFormat(32, 20, 16, nibble(4), one_half(0), one_half(2)),
-    "q5_0": BlockFormat(32, 22, 16, with_fifth_bit(nibble(6), 2), one_half(0), zero=16),
-    "q5_1": BlockFormat(32, 24, 16, with_fifth_bit(nibble(8), 4), one_half(0), one_half(2)),
+    "q5_0": BlockFormat(32, 22, 16, with_fifth_bit(nibble(6), 2), one_half(0), zero=16, bits=5),
+    "q5_1": BlockFormat(32, 24, 16, with_fifth_bit(nibble(8), 4), one_half(0), one_half(2), bits=5),
     "q2_k": BlockFormat(
         256,
         84,
@@ -156,6 +157,7 @@ FORMATS = {
         two_bits(16),
         lambda a, r: a.half(80) * a.real(a.byte(r) & 15),
         lambda a, r: -(a.half(82) * a.real(a.byte(r) >> 4)),
+        bits=2,
     ),
     "q3_k": BlockFormat(
         256,
@@ -164,6 +166,7 @@ FORMATS = {
         lambda a, r, x: two_bits(32)(a, r, x) | (((a.byte(16 * (r % 2) + x) >> (r // 2)) & 1) << 2),
         q3_scale,
         zero=4,
+        bits=3,
     ),
     "q4_k": BlockFormat(256, 144, 32, eighth(16, 32), of_six_bits(0, 4), of_six_bits(2, 4, is_minimum=True)),
     "q5_k": BlockFormat(
@@ -173,8 +176,11 @@ FORMATS = {
         lambda a, r, x: eighth(48, 32)(a, r, x) | (((a.byte(16 + x) >> r) & 1) << 4),
         of_six_bits(0, 4),
         of_six_bits(2, 4, is_minimum=True),
+        bits=5,
     ),
-    "q6_k": BlockFormat(256, 210, 16, q6_code, lambda a, r: a.half(208) * a.signed(a.byte(192 + r)), zero=32),
+    "q6_k": BlockFormat(
+        256, 210, 16, q6_code, lambda a, r: a.half(208) * a.signed(a.byte(192 + r)), zero=32, bits=6
+    ),
     "iq4_nl": BlockFormat(32, 18, 16, nibble(2), one_half(0), levels=LEVELS),
     "iq4_xs": BlockFormat(
         256,

@@ -42,13 +42,23 @@ def by_pairs(b: Builder, codes: Buffer, data: Buffer, sums: Buffer, is_signed: b
         b.vector(32, turn)
         codes, data = own, signed
     pairs = b.registers("int16", (16,), "pairs")
+    multiply_pairs(b, codes, data, pairs, adds=False)
+    add_pairs(b, pairs, sums)
+
+
+def multiply_pairs(b: Builder, codes: Buffer, data: Buffer, pairs: Buffer, adds: bool) -> None:
+    """Products of unsigned and signed bytes, two neighbours added up in int16; to what is there, if asked."""
     x16, y16 = Buffer(codes.data, "int16", (16,), "codes"), Buffer(data.data, "int16", (16,), "data")
-    b.vector(
-        16,
-        lambda x: b.write(
-            pairs, (x,), b.apply("pmaddubsw.256", "int16", b.read(x16, (x,)), b.read(y16, (x,)))
-        ),
-    )
+
+    def multiply(x: Index) -> None:
+        found = b.apply("pmaddubsw.256", "int16", b.read(x16, (x,)), b.read(y16, (x,)))
+        b.write(pairs, (x,), b.add(b.read(pairs, (x,)), found) if adds else found)
+
+    b.vector(16, multiply)
+
+
+def add_pairs(b: Builder, pairs: Buffer, sums: Buffer) -> None:
+    """Add two neighbours in int16 each to sums of int32."""
     ones, both = b.const(0x00010001, "int32"), Buffer(pairs.data, "int32", (8,), "pairs")
 
     def add(x: Index) -> None:

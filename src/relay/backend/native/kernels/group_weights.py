@@ -69,6 +69,7 @@ class Groups:
             minimum_of_group if self.zero else None,
             zero=middle,
             is_signed=self.bits == 8,
+            bits=self.bits,
         )
 
     def scale_bytes(self, b: Builder, depth: Index) -> Index:

@@ -10,9 +10,11 @@ from relay.backend.native.kernels.operands import Factor, First
 from relay.backend.native.kernels.packed_constants import Panels
 from relay.backend.native.kernels.ranges import ranges_with_buffer
 from relay.backend.native.kernels.rounded_products import is_rounded
+from relay.backend.native.kernels.rounded_tiles import write_tiles
 from relay.backend.native.kernels.stored import (
     KEPT,
     LEAST_NUMBERS,
+    MOST_ROUNDED_ROWS,
     MOST_ROWS,
     unit_of,
     with_own_rooms,
@@ -100,16 +102,19 @@ class Matrices(Sums):
     def write(self, out: View, put: Put | None) -> None:
         """The matrices of a stack one after the other, or several at a time."""
         rows = self.blocks.rows
-        if not self.has_kept_rows or (isinstance(rows, int) and rows > MOST_ROWS):
-            self.write_blocks(out, put)
+        most, many = MOST_ROWS, self.write_blocks
+        if self.rounds:
+            most, many = MOST_ROUNDED_ROWS, self.write_tiles
+        if not self.has_kept_rows or (isinstance(rows, int) and rows > most):
+            many(out, put)
         elif isinstance(rows, int):
             self.write_rows(out, put)
         else:
             b = self.b
             b.when(
-                b.is_less(rows, MOST_ROWS + 1),
+                b.is_less(rows, most + 1),
                 lambda: with_own_rooms(b, lambda: self.write_rows(out, put)),
-                lambda: with_own_rooms(b, lambda: self.write_blocks(out, put)),
+                lambda: with_own_rooms(b, lambda: many(out, put)),
             )
 
     def write_rows(self, out: View, put: Put | None) -> None:
@@ -118,10 +123,27 @@ class Matrices(Sums):
         assert not isinstance(self.y, Weight)
         columns = self.sizes[-1]
         tail = None if put is None else self.tail((), self.row_sizes, put, unit_of(columns))
-        kept = self.y.kept if isinstance(self.y, BlockMatrix) else ""
-        rounds = self.rounding is not None and is_rounded(kept, self.blocks.machine)
-        x = self.x if rounds else self.rounded()
-        write_rows(self.b, x, self.y, (self.blocks.rows, columns, self.depth), out.data, tail, rounds)
+        x = self.x if self.rounds else self.rounded()
+        write_rows(self.b, x, self.y, (self.blocks.rows, columns, self.depth), out.data, tail, self.rounds)
+
+    @property
+    def rounds(self) -> bool:
+        """Whether kernels multiply integers, to which they round the first operand."""
+        y = self.y
+        return (
+            self.rounding is not None
+            and isinstance(y, BlockMatrix)
+            and self.has_kept_rows
+            and is_rounded(y.kept, self.blocks.machine)
+        )
+
+    def write_tiles(self, out: View, put: Put | None) -> None:
+        """Many rows, as integers, over a matrix in blocks."""
+        assert out.data is not None
+        assert isinstance(self.y, BlockMatrix)
+        columns = self.sizes[-1]
+        tail = None if put is None else self.tail((), self.row_sizes, put, unit_of(columns))
+        write_tiles(self.b, self.x, self.y, (self.blocks.rows, columns, self.depth), out.data, tail)
 
     def rounded(self) -> View:
         """The first operand, rounded if it has to be."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relay.backend.native.kernels.byte_products import ByteProducts, byte_products
+from relay.backend.native.kernels.decoding import BlockReader
 from relay.backend.native.kernels.group_weights import Kept, form_of
 from relay.backend.native.kernels.row_products import RowProductBuilder, params_of
 from relay.backend.native.llvm.machine import Machine
@@ -146,8 +147,7 @@ class RoundedProductBuilder(RowProductBuilder):
     def part(self, form: BlockFormat, runs: Sequence[int], i: Index, offset: Index) -> None:
         """A group of each row."""
         b, how, lanes, q = self.b, self.how.how, self.lanes, runs[0]
-        number = b.plus(b.times(i, form.size // GROUP), q * form.run // GROUP)
-        place = b.address(self.first.data, b.times(number, GROUP_BYTES))
+        place = b.address(self.first.data, b.times(self.group_of(form, i, q), GROUP_BYTES))
         scale = b.read(Buffer(b.address(place, 2 * GROUP), "float32", (1,), "scale"), (0,))
         data, start = b.registers("int8", (GROUP,), "data"), b.registers("int32", (lanes,), "start")
         whole = b.registers("float32", (1, lanes), "whole")
@@ -173,17 +173,7 @@ class RoundedProductBuilder(RowProductBuilder):
             a = self.reader(form, r, i, offset)
             own = b.multiply(form.scale(a, q).x, scale)
             least = None if form.minimum is None else form.minimum(a, q).x
-            codes, total = b.registers("uint8", (GROUP,), "codes"), b.registers("int32", (lanes,), "total")
-            size = min(form.run, how.vector)
-            for n, run in enumerate(runs):
-                for at in range(0, form.run, size):
-
-                    def put(x: Index, run: int = run, at: int = at, n: int = n) -> None:
-                        code = a.code(run, b.plus(at, x))
-                        code = b.bits("xor", code, b.const(128, "uint8")) if flips else code
-                        b.write(codes, (b.plus(n * form.run + at, x),), code)
-
-                    b.vector(size, put)
+            codes, total = self.codes(a, form, runs), b.registers("int32", (lanes,), "total")
             b.vector(lanes, lambda x: b.write(total, (x,), b.read(start, (x,))))
             how.add(b, codes, data, total, form.is_signed and not flips)
 
@@ -195,3 +185,23 @@ class RoundedProductBuilder(RowProductBuilder):
             b.vector(lanes, add)
 
         b.unrolled(self.rows, row)
+
+    def group_of(self, form: BlockFormat, i: Index, q: int) -> Index:
+        """Which group of its row run `q` of block `i` is, or begins."""
+        return self.b.plus(self.b.times(i, form.size // GROUP), q * form.run // GROUP)
+
+    def codes(self, a: BlockReader, form: BlockFormat, runs: Sequence[int]) -> Buffer:
+        """The codes of a group, as instructions take them: unsigned, unless these take signed ones."""
+        b, how = self.b, self.how.how
+        flips = form.is_signed and not how.takes_signed
+        codes, size = b.registers("uint8", (GROUP,), "codes"), min(form.run, how.vector)
+        for n, run in enumerate(runs):
+            for at in range(0, form.run, size):
+
+                def put(x: Index, run: int = run, at: int = at, n: int = n) -> None:
+                    code = a.code(run, b.plus(at, x))
+                    code = b.bits("xor", code, b.const(128, "uint8")) if flips else code
+                    b.write(codes, (b.plus(n * form.run + at, x),), code)
+
+                b.vector(size, put)
+        return codes

@@ -16,6 +16,8 @@ from relay.backend.native.loops.views import View
 
 MOST_ROWS = 4
 """Rows of data that go over the rows of a matrix one after the other; more repay panels."""
+MOST_ROUNDED_ROWS = 2
+"""The same of rows that are rounded to integers."""
 LEAST_NUMBERS = 1 << 12
 """Numbers of a matrix of float32 that few rows go over as it is."""
 READ_NANOSECONDS = 0.05
