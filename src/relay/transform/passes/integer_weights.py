@@ -31,9 +31,13 @@ def with_integer_weights(
 
     Those of 8 bits have a scale for each column of the product, and rows of data are integers too, each with
     a scale that is found as the program runs: both are multiplied exactly, in int32.  Those of 4 bits have a
-    scale for each `GROUP_NUMBERS` numbers along the summed dimension, and data stay float32.
+    scale for each `GROUP_NUMBERS` numbers along the summed dimension, and so have the integers of 8 bits that
+    data are rounded to: sums of a group are exact.
     """
-    how = {4: "on weights of 4 bits in groups of 32", 8: "on int8, added up in int32"}[bits]
+    how = {
+        4: "on weights of 4 bits and data of 8, in groups of 32",
+        8: "on int8, added up in int32",
+    }[bits]
     found: dict[Expr, Call] = {}
     for e in post_order(root):
         if not isinstance(e, Call) or not isinstance(e.op, Op):
@@ -59,7 +63,7 @@ def with_integer_weights(
 def integer_product(
     e: Expr, bits: int, types: Types, report: PrecisionReport, made: dict[Expr, Expr]
 ) -> Expr | None:
-    """What a product becomes; `made` has the rows of data that have become integers."""
+    """What a product becomes; `made` has what rounds data, or its greatest numbers."""
     weight = weight_of(e, types) if isinstance(e, Call) else None
     if weight is None or not isinstance(e, Call) or (bits == 4 and weight.shape[1] % GROUP_NUMBERS):
         return None
@@ -68,7 +72,9 @@ def integer_product(
         codes, scales, _ = quantize_groups(weight)
         report.stored(weight.nbytes, codes.nbytes + scales.nbytes)
         matrix = call_of("dequantize_groups", (const(codes), const(scales)), e)
-        return call_of("nn.dense", (data, matrix), e)
+        if data not in made:
+            made[data] = call_of("round_groups", (data,), e, group=GROUP_NUMBERS)
+        return call_of("nn.dense", (made[data], matrix), e)
     scale = np.maximum(abs(weight).max(axis=1), np.finfo("float32").tiny) / np.float32(GREATEST_CODE)
     codes = np.rint(weight / scale[:, None]).astype("int8")
     report.stored(weight.nbytes, codes.nbytes + scale.nbytes)
