@@ -1,12 +1,17 @@
 """Python functions compiled for the types of their arguments, when they are called."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from relay.backend.native.host.outputs import OUT
+from relay.diagnostic import fail
+from relay.interpreter.tensor_conversion import describe
 from relay.ir.module import IRModule
+from relay.ir.walk import run
 from relay.tracing.function import MAX_KEPT, TracedFunction
+from relay.tracing.pytree import Leaf, Path, Tree, Where, parts_of, unboxed
 from relay.tracing.trace import Specialised
 
 if TYPE_CHECKING:
@@ -16,6 +21,7 @@ if TYPE_CHECKING:
 class CompiledFunction:
     """A Python function as machine code: compiled for each structure and types of its arguments.
 
+    `compiled(…, out=arrays)` leaves the result in arrays of the caller's, in the structure of the result.
     The last `MAX_KEPT` programs are kept.  `compiled.specialised(…)` is the program for some arguments, which
     can be measured and stored.
     """
@@ -36,9 +42,13 @@ class CompiledFunction:
         self._lock = Lock()
 
     def __call__(self, /, *args: Any, **named: Any) -> Any:
+        out = None if OUT not in named or self.function.header.takes(OUT) else named.pop(OUT)
         made, values = self.function.for_arguments(args, {**self.params, **named})
         built = self._compiled(made)
-        return made.restored(built[built.default()](*values))
+        call = built[built.default()]
+        if out is None:
+            return made.restored(call(*values))
+        return made.restored(call(*values, out=arrays_like(made, out)))
 
     def specialised(self, /, *args: Any, **named: Any) -> "CompiledModule":
         """The program for arguments of these types: each is a tensor, or a tuple for a container."""
@@ -70,3 +80,22 @@ class CompiledFunction:
 
     def __repr__(self) -> str:
         return f"<compiled {self.__name__}>"
+
+
+def arrays_like(made: Specialised, out: Any) -> Any:
+    """The arrays for a result that are given in its structure, as nested tuples (`output-array`)."""
+
+    def within(tree: Tree, x: Any, where: Where) -> Generator[Any, Any, Any]:
+        if isinstance(tree, Leaf) or x is None:
+            return unboxed(x)
+        kind, keys, parts = parts_of(x) or (None, (), ())
+        if (kind, keys, len(parts)) != (tree.kind, tree.keys, len(tree.parts)):
+            hint = "give containers as the function returns them, None for what may lie anywhere"
+            message = f"`{where}` is {describe(x)}, for a result {tree}"
+            fail("output-array", message, made.function.span, hint=hint)
+        given: list[Any] = []
+        for i, (t, p) in enumerate(zip(tree.parts, parts, strict=True)):
+            given.append((yield within(t, p, Path(where, kind, keys, i))))
+        return tuple(given)
+
+    return run(within(made.result, out, OUT))

@@ -51,6 +51,11 @@ class Header:
         """Whether all parameters have types."""
         return not self.is_open and all(p.type_annotation is not None for p in self.function.params)
 
+    def takes(self, name: str) -> bool:
+        """Whether there is a parameter of a name."""
+        is_traced = any(p.name_hint == name for p in self.function.params)
+        return is_traced or name in self.chosen or self.others is not None
+
     def of_call(self, count: int, names: Iterable[str]) -> "Header":
         """The header of a call with so many arguments by position and with these names (`argument-count`)."""
         params = self.function.params

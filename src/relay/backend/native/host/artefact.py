@@ -28,7 +28,7 @@ from relay.text.files import write_atomically
 from relay.version import VERSION
 
 MAGIC = b"RELAYRLO"
-FORMAT_VERSION = 6
+FORMAT_VERSION = 7
 FIXED_HEADER = struct.Struct("<8sIQ32s")
 """Magic, version of the format, bytes of the header, digest of the header."""
 PAGE_BYTES = 4096

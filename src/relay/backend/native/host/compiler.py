@@ -28,6 +28,7 @@ from relay.backend.native.program.durations import is_long
 from relay.backend.native.program.group_code import define_group
 from relay.backend.native.program.groups import is_fused
 from relay.backend.native.program.instrumentation import Instrumentation
+from relay.backend.native.program.outputs import outputs_of, slots_of
 from relay.backend.native.program.program import Program, call_leaves, result_type
 from relay.backend.native.program.recording import LAUNCHES, emitted, flush, operators_of
 from relay.backend.native.runtime.kept_kernels import KeptKernels
@@ -71,6 +72,9 @@ class Compiler:
         if self.program.records:
             needed = emitted(self.program.mod, [self.program.mod.get_global_var(name) for name in entries])
             functions = {v: e for v, e in functions.items() if v in needed}
+        headers = [self.header(name) for name in entries]
+        self.slots_of = slots_of(dict(zip(entries, headers, strict=True)))
+        self.program.outputs = outputs_of(self.program, self.slots_of)
         for v, e in functions.items():
             if is_fused(e):
                 define_group(self.program, v, e)
@@ -79,7 +83,6 @@ class Compiler:
                 emit_definition(self.program, v, graph)
         for p in [p for fn in self.program.references for p in fn.params]:
             self.program.note_layouts(p.type_annotation)
-        headers = [self.header(name) for name in entries]
         out, self.callbacks = self.crossing(headers)
         self.functions = {t: self.start(None, t.arg_types, t.ret_type) for t in out}
         for i, t in enumerate(self.callbacks):
@@ -114,7 +117,7 @@ class Compiler:
             while_others = is_long(self.program, v)
             made = Entry(direct, start, self.objects, params, fn.ret_type, while_others, donated)
             self.pieces.append(made.piece(number))
-        return EntryPoint(fn, start, direct, donated)
+        return EntryPoint(fn, start, direct, donated, self.slots_of[name])
 
     def crossing(self, headers: Sequence[Function]) -> tuple[list[FuncType], list[FuncType]]:
         """The types of the functions that Python may get from a call, and of those that it may give: to

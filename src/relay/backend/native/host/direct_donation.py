@@ -18,7 +18,7 @@ from relay.backend.native.memory.layout import (
     TENSOR_DATA_OFFSET,
     TENSOR_SIZES_OFFSET,
 )
-from relay.backend.native.memory.objects import DONATED, EXTERNAL, header
+from relay.backend.native.memory.objects import DONATED, EXTERNAL, header, tag_of
 from relay.backend.native.memory.tensors import elements_at
 from relay.ir.dtype import to_numpy
 from relay.ir.type import TensorType
@@ -91,7 +91,9 @@ def returned_arrays(
     end, arrivals = code.label(), list[tuple[list[Value], str]]()
     for q, x in arrays:
         same, other = code.label(), code.label()
-        code.branch(code.compare("icmp eq", p, q), same, other)
+        # The object may be gone, and its place another tensor's.
+        is_donated = code.compare("icmp eq", tag_of(code, p), integer(DONATED, 16))
+        code.branch(code.op("and", code.compare("icmp eq", p, q), is_donated), same, other)
         code.block(same)
         code.do(f"call void @Py_IncRef({x})")
         arrivals.append(([x], code.here))

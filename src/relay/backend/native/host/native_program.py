@@ -12,6 +12,7 @@ from relay.backend.native.host.context import Row, write_leaf
 from relay.backend.native.host.context_pool import Contexts
 from relay.backend.native.host.donation import Donation
 from relay.backend.native.host.lapack import routine_addresses
+from relay.backend.native.host.outputs import OUT, Outputs
 from relay.backend.native.host.python_objects import TABLE, address_of
 from relay.backend.native.host.values import lack_of_memory
 from relay.backend.native.llvm.builder import POINTER
@@ -108,7 +109,7 @@ class NativeProgram:
 
         def slow(*args: Any, **named: Any) -> Any:
             found = self.evaluate(name, *args, **named)
-            is_number = bool(entry.direct) and hasattr(found, "item") and np.ndim(found) == 0
+            is_number = bool(entry.direct) and isinstance(found, np.generic)
             return found.item() if is_number else found
 
         header = entry.header
@@ -152,14 +153,20 @@ class NativeProgram:
         return self.evaluate(next(iter(self.entries)), *args, **named)
 
     def evaluate(self, entry: str, /, *args: Any, **named: Any) -> Any:
-        """The value of an entry on arguments (`argument-count`, `argument-type`)."""
+        """The value of an entry on arguments, in the arrays that `out=` gives for it unless that is the name
+        of a parameter (`argument-count`, `argument-type`, `output-array`).
+        """
         found = self.entries[entry]
         fn = found.header
-        values = convert_arguments(f"@{entry}", fn, args, named, self.signature.mod)
+        out = named.pop(OUT, None) if OUT in named and all(p.name != OUT for p in fn.params) else None
+        env: dict[Any, Any] = {}
+        values = convert_arguments(f"@{entry}", fn, args, named, self.signature.mod, env)
         try:
             types = [p.type_annotation for p in fn.params]
-            donation = Donation(fn, found.donated) if found.donated else None
-            return self.call(found.start, (), values, types, fn.ret_type, donation)
+            outputs = None if out is None else Outputs(fn, out, env, found.slots)
+            donation = Donation(fn, found.donated) if found.donated or outputs else None
+            made = self.call(found.start, (), values, types, fn.ret_type, donation, outputs)
+            return made if outputs is None else outputs.finish(made)
         except FailedError as failed:
             site = failed.site
             can_repeat = not failed.has_changed and not found.donated and not self.signature.parts.callbacks
@@ -173,9 +180,10 @@ class NativeProgram:
         params: Sequence[Type | None],
         result: Type | None,
         donation: Donation | None = None,
+        outputs: Outputs | None = None,
     ) -> Any:
         """Run a start; `first` are closures that go before the arguments, and stay; `donation` says which of
-        the arrays may be overwritten (`FailedError`, `donated`).
+        the arrays may be overwritten, and `outputs` which are to be (`FailedError`, `donated`).
         """
         assert result is not None
         row = self.rows.get(start)
@@ -193,11 +201,18 @@ class NativeProgram:
                     donation.param = i
                 leaves += context.conversion.leaves(a, t, lent)
             if donation is not None:
+                if outputs is not None and lent is not None:
+                    outputs.make(donation, context.conversion.around)
                 donation.settle(context.conversion.keep)
+            if outputs is not None and donation is not None:
+                outputs.lend(donation, context.address)
             row.given.pack_into(context.room, 0, *leaves)
             for p in first:
                 self.runtime.retain(p)
-            failed = self.runtime.call(context.address, self.code.address(start))
+            try:
+                failed = self.runtime.call(context.address, self.code.address(start))
+            finally:
+                left = [] if outputs is None else outputs.take_back(context.address)
             written = context.conversion.written_back()
             if failed and context.site == RAISED:
                 raise self.contexts.callbacks.raised.pop(context.address)
@@ -209,7 +224,7 @@ class NativeProgram:
             for i in row.pointers:
                 if found[i] not in given:
                     self.runtime.release(context.address, found[i])
-            for p in written:
+            for p in (*written, *left):
                 self.runtime.release(context.address, p)
             return value
 
@@ -228,7 +243,7 @@ class NativeFunction(FunctionValue):
         """The value on arguments (`argument-count`, `argument-type`)."""
         types, owner = self.type.arg_types, self.owner
         params = tuple([Var(f"x{i}", t) for i, t in enumerate(types)])
-        values = convert_arguments("fn", Function(params, Tuple(())), args, {}, owner.signature.mod)
+        values = convert_arguments("fn", Function(params, Tuple(())), args, {}, owner.signature.mod, {})
         start = owner.signature.functions[self.type]
         with owner.contexts.lock:
             try:
@@ -258,10 +273,16 @@ class NativeFunction(FunctionValue):
 
 
 def convert_arguments(
-    name: str, fn: Function, args: Sequence[Any], named: Mapping[str, Any], mod: IRModule
+    name: str,
+    fn: Function,
+    args: Sequence[Any],
+    named: Mapping[str, Any],
+    mod: IRModule,
+    env: dict[Any, Any],
 ) -> list[Any]:
-    """Arguments as the parameters of a function want them (`argument-count`, `argument-type`)."""
-    env: dict[Any, Any] = {}
+    """Arguments as the parameters of a function want them, whose type parameters are bound in `env`
+    (`argument-count`, `argument-type`).
+    """
     args, named = inputs(args, named)
     given = args
     if named or len(args) != len(fn.params):

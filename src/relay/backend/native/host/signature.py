@@ -31,6 +31,8 @@ class EntryPoint(NamedTuple):
     """The code that CPython calls, where there is some."""
     donated: tuple[int, ...] = ()
     """The numbers of the parameters that the caller gives up."""
+    slots: range = range(0)
+    """The slots of the context for arrays that results are written to."""
 
 
 class Parts(NamedTuple):
@@ -84,7 +86,10 @@ class Signature(DataTypes):
         return {
             "graph": encode_node(Tuple((*headers, *kinds, *p.references, *places), span=None)),
             "types": [encode_node(d) for d in self.definitions.values()],
-            "entries": [[name, e.start, e.direct, list(e.donated)] for name, e in p.entries.items()],
+            "entries": [
+                [name, e.start, e.direct, list(e.donated), e.slots.start, e.slots.stop]
+                for name, e in p.entries.items()
+            ],
             "functions": list(p.functions.values()),
             "sites": [[s.code, s.message, s.hint] for s in p.sites],
             "objects": p.objects,
@@ -104,8 +109,8 @@ def signature_from_json(said: Mapping[str, Any]) -> Signature:
     """The inverse of `Signature.to_json`."""
     fields: list[Any] = list(decode_node(said["graph"]).fields)
     entries = {
-        name: EntryPoint(fields.pop(0), start, direct, tuple(donated))
-        for name, start, direct, donated in list(said["entries"])
+        name: EntryPoint(fields.pop(0), start, direct, tuple(donated), range(*slots))
+        for name, start, direct, donated, *slots in list(said["entries"])
     }
     functions = {fields.pop(0).params[0].type_annotation: start for start in said["functions"]}
     callbacks = [fields.pop(0).params[0].type_annotation for _ in range(said["callbacks"])]

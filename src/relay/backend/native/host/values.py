@@ -192,21 +192,35 @@ class Conversion:
         flags = x.flags
         if not (flags.c_contiguous and flags.aligned):
             x = np.require(x, requirements=("C", "A"))
-        at, start = elements_of(x), elements_at(x.ndim)
-        p = self.allocate_bytes(start + (x.nbytes if lent is None else 0)) or out_of_memory()
-        is_donated = lent is not None and self.donation is not None and self.donation.takes(given)
-        tag = 0 if lent is None else DONATED if is_donated and x is given else EXTERNAL
-        if self.donation is not None and lent is not None:
-            self.donation.note(x, at, p, tag == DONATED)
-        first = header(self.program.layouts.number(TENSOR), tag)
-        ctypes.memmove(p, HEAD.pack(first, p + start if lent is None else at), HEAD.size)
-        if x.ndim:
-            ctypes.memmove(p + TENSOR_SIZES_OFFSET, struct.pack(f"<{x.ndim}q", *x.shape), 8 * x.ndim)
         if lent is None:
-            ctypes.memmove(p + start, at, x.nbytes)
-        else:
-            lent.append(x)
+            return self.copied(x)
+        lent.append(x)
+        is_donated = self.donation is not None and x is given and self.donation.takes(given)
+        p = self.around(x, DONATED if is_donated else EXTERNAL)
+        if self.donation is not None:
+            self.donation.note(x, elements_of(x), p, is_donated)
         return p
+
+    def copied(self, x: Any) -> int:
+        """A new tensor with the elements of an array in C order."""
+        start = elements_at(x.ndim)
+        p = self.allocate_bytes(start + x.nbytes) or out_of_memory()
+        self.write_head(p, 0, p + start, x.shape)
+        ctypes.memmove(p + start, elements_of(x), x.nbytes)
+        return p
+
+    def around(self, x: Any, tag: int) -> int:
+        """A new tensor whose elements are those of an array in C order."""
+        p = self.allocate_bytes(elements_at(x.ndim)) or out_of_memory()
+        self.write_head(p, tag, elements_of(x), x.shape)
+        return p
+
+    def write_head(self, p: int, tag: int, data: int, shape: Sequence[int]) -> None:
+        """What a tensor has before its elements, which are at `data`."""
+        first = header(self.program.layouts.number(TENSOR), tag)
+        ctypes.memmove(p, HEAD.pack(first, data), HEAD.size)
+        if shape:
+            ctypes.memmove(p + TENSOR_SIZES_OFFSET, struct.pack(f"<{len(shape)}q", *shape), 8 * len(shape))
 
     def keep(self, p: int) -> None:
         """A tensor around an array is not to be overwritten after all."""
@@ -232,8 +246,8 @@ class Conversion:
             if isinstance(u, TupleType):
                 stack.append(gather(len(u.fields), tuple))
                 stack += reversed(self.split(row, u.fields))
-            elif isinstance(u, TensorType) and self.donation is not None and row[0] in self.donation.arrays:
-                done.append(self.donation.arrays[row[0]])
+            elif isinstance(u, TensorType) and (given_up := self.given_up(row[0])) is not None:
+                done.append(given_up)
             elif isinstance(u, TensorType):
                 may_give = row[0] in own and self.can_be_given(row[0], u)
                 if given is not None and may_give:
@@ -252,6 +266,11 @@ class Conversion:
                 stack.append(gather(len(fields), lambda parts, c=c: ConstructorValue(c, tuple(parts))))
                 stack += reversed(self.split(inner, fields))
         return done[0]
+
+    def given_up(self, p: Any) -> Any:
+        """The array that a tensor is around, if a call may overwrite it; its address may be another's now."""
+        found = None if self.donation is None else self.donation.arrays.get(p)
+        return None if found is None or read_leaf(p + TAG, "i16") != DONATED else found
 
     def instance(self, p: int, t: Type) -> tuple[Constructor, tuple[Type, ...], Row]:
         """An instance of a data type: its constructor, the types of its fields, and their leaves."""

@@ -74,7 +74,9 @@ class Emitter(ValueEmitter):
             case ir.NewTensor():
                 sizes = [value(self.index(d)) for d in s.sizes]
                 places = [(self.value(p.value), p.axes, p.is_reshaped) for p in s.places]
-                self.env[s.result] = tensor_in_place(self.code, self.program.layouts, s.type, sizes, places)
+                array = (s.array.slot, s.array.axes) if s.array else None
+                found = tensor_in_place(self.code, self.program.layouts, s.type, sizes, places, array)
+                self.env[s.result] = found
             case ir.Release():
                 release(self.code, [self.value(s.value)])
             case ir.Invoke():

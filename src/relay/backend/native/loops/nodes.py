@@ -221,15 +221,26 @@ class Place:
 
 
 @node
+class CallersArray:
+    """A tensor that the caller may have left in a slot of the context for a result, whose sizes along some
+    axes are still to be compared.
+    """
+
+    slot: int
+    axes: tuple[int, ...] = ()
+
+
+@node
 class NewTensor:
-    """A new tensor, its elements not yet written: the first of the places that can be taken, with one more
-    reference, if there is one.
+    """A new tensor, its elements not yet written: the caller's, if there is one for it; or the first of the
+    places that can be taken, with one more reference.
     """
 
     result: Var
     type: TensorType
     sizes: tuple[Index, ...]
     places: tuple[Place, ...] = ()
+    array: CallersArray | None = None
 
 
 @node

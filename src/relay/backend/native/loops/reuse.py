@@ -10,10 +10,12 @@ its own, if iterations read and write different elements: each index of the loop
 accesses.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from relay.backend.native.loops import nodes as ir
+from relay.ir.type import TensorType
 
 READ, WRITE, UNKNOWN = 1, 2, 4
 """What a statement does to a tensor: it reads elements, writes some, or has its address for anything."""
@@ -57,10 +59,32 @@ class Tensor:
         return ir.Place(self.value, tuple([i for i, (d, n) in pairs if d != n]))
 
 
-def reuse_operands(block: ir.Block, given: Iterable[Tensor]) -> ir.Block:
-    """A function's block, whose new tensors name those that they may take the place of, among `given` and
-    those that the function makes.
+class Output(NamedTuple):
+    """A result of the program that the caller may have an array for: the slot of the context that has it, and
+    the type of the result.
     """
+
+    slot: int
+    type: TensorType
+
+    def array_of(self, made: Tensor) -> ir.CallersArray | None:
+        """The array as what a new tensor may be, unless it is of another dtype or shape."""
+        dims, sizes = self.type.shape, made.sizes
+        if self.type.dtype != made.dtype or not isinstance(dims, tuple) or len(dims) != len(sizes):
+            return None
+        known = [isinstance(d, int) and isinstance(n, int) for d, n in zip(dims, sizes, strict=True)]
+        if any(k and d != n for k, d, n in zip(known, dims, sizes, strict=True)):
+            return None
+        return ir.CallersArray(self.slot, tuple([i for i, k in enumerate(known) if not k]))
+
+
+def reuse_operands(
+    block: ir.Block, given: Iterable[Tensor], outputs: Mapping[int, Output] | None = None
+) -> ir.Block:
+    """A function's block, whose new tensors name those that they may take the place of, among `given` and
+    those that the function makes; and the caller's arrays for what it yields, by number in `outputs`.
+    """
+    mine = {block.yields[i]: x for i, x in (outputs or {}).items()}
     known = [x for x in given if x.value not in block.yields]
     found: list[ir.Statement] = []
     uses: Uses | None = None
@@ -75,12 +99,14 @@ def reuse_operands(block: ir.Block, given: Iterable[Tensor]) -> ir.Block:
                 legal = [x for x in legal if own.may_take(made, x, block.statements)]
                 places = [x.place_of(made, x in copied) for x in legal[:MAX_CHOICES]]
                 s = replace(s, places=tuple(places))
+            if s.result in mine:
+                s = replace(s, array=mine[s.result].array_of(made))
             if made.value not in block.yields:
                 known.append(made)
         elif isinstance(s, ir.Release):
             known = [x for x in known if x.value is not s.value]
         found.append(s)
-    return block if uses is None else ir.Block(tuple(found), block.yields)
+    return block if uses is None and not mine else ir.Block(tuple(found), block.yields)
 
 
 class Uses:

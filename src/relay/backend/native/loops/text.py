@@ -142,6 +142,7 @@ class Printer:
             case ir.NewTensor():
                 places = self.values([p.value for p in s.places])
                 made = f"{self.name(s.result, 'out')} = new {s.type.dtype}[{self.values(s.sizes)}]"
+                made += f", or the caller's array {s.array.slot}" if s.array else ""
                 self.line(depth, f"{made}, or in place of {places}" if places else made)
             case ir.Release():
                 self.line(depth, f"release {self.value(s.value)}")

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from relay.backend.native.llvm.builder import Code, Value, integer
+from relay.backend.native.llvm.builder import CONTEXT, Code, Value, integer
 from relay.backend.native.llvm.vectors import Run, element_of, vector_of
 from relay.backend.native.memory.layout import (
     ENDLESS_BYTES,
+    OUTPUTS_OFFSET,
     TENSOR_BYTES_OFFSET,
     TENSOR_DATA_OFFSET,
     TENSOR_SIZES_OFFSET,
@@ -67,14 +68,20 @@ def tensor_in_place(
     t: TensorType,
     dims: Sequence[Value],
     places: Sequence[tuple[Value, Sequence[int], bool]],
+    array: tuple[int, Sequence[int]] | None = None,
 ) -> Value:
-    """A new tensor; or the first of some others that nobody else has and that has the new one's sizes along
-    some axes, or is given them, with one more reference.
+    """A new tensor; or the caller's from a slot of the context; or the first of some others that nobody else
+    has and that has the new one's sizes along some axes, or is given them, with one more reference.
     """
-    if not places:
+    if not places and array is None:
         return new_tensor(code, layouts, t, dims)
     own, end = integer(header(layouts.number(TENSOR))), code.label()
     arrivals: list[tuple[list[Value], str]] = []
+    if array is not None:
+        arrivals.append(([callers_tensor(code, dims, *array)], code.here))
+        other = code.label()
+        code.branch(code.compare("icmp ne", arrivals[0][0][0], Value(POINTER, "null")), end, other)
+        code.block(other)
     for p, axes, is_reshaped in places:
         fits, other = code.label(), code.label()
         mask = -1 if is_reshaped else ~(DONATED << 48)
@@ -91,6 +98,29 @@ def tensor_in_place(
         code.jump(end)
         code.block(other)
     arrivals.append(([new_tensor(code, layouts, t, dims)], code.here))
+    code.jump(end)
+    code.block(end)
+    return code.join(arrivals)[0]
+
+
+def callers_tensor(code: Code, dims: Sequence[Value], slot: int, axes: Sequence[int]) -> Value:
+    """The tensor that the caller has left in a slot of the context, which has none afterwards; null if it has
+    none, or one of other sizes along some axes.
+    """
+    null, end = Value(POINTER, "null"), code.label()
+    at = code.at(CONTEXT, OUTPUTS_OFFSET + 8 * slot)
+    p = code.load(POINTER, at)
+    arrivals: list[tuple[list[Value], str]] = [([null], code.here)]
+    there = code.label()
+    code.branch(code.compare("icmp ne", p, null), there, end, likely=False)
+    code.block(there)
+    for i in axes:
+        size, fits = code.load("i64", code.at(p, TENSOR_SIZES_OFFSET + 8 * i)), code.label()
+        arrivals.append(([null], code.here))
+        code.branch(code.compare("icmp eq", size, dims[i]), fits, end)
+        code.block(fits)
+    code.store(null, at)
+    arrivals.append(([p], code.here))
     code.jump(end)
     code.block(end)
     return code.join(arrivals)[0]

@@ -8,7 +8,7 @@ from relay.backend.native.loops.rules import is_reduction
 from relay.backend.native.memory.objects import release, retain
 from relay.backend.native.memory.representation import POINTER
 from relay.backend.native.program.code_dedup import ROW, Row, Shared, dedup_key
-from relay.backend.native.program.groups import build_group
+from relay.backend.native.program.groups import NO_OUTPUTS, build_group
 from relay.backend.native.program.nests import Nest
 from relay.backend.native.program.program import Program, emit_return, result_type
 from relay.ir.expr import Call, Function, GlobalVar
@@ -17,8 +17,9 @@ from relay.ir.walk import post_order
 
 def define_group(program: Program, v: GlobalVar, fn: Function) -> None:
     """Add the code of a group, unless there is such code; one that may fail says where it does so."""
-    of = dedup_key(fn)
-    shared = program.groups.get(of.key)
+    of, outputs = dedup_key(fn), program.outputs.get(v, NO_OUTPUTS)
+    key = of.key, *outputs.items()
+    shared = program.groups.get(key)
     if shared is None:
         sites, pieces = len(program.sites), len(program.pieces)
         program.has_loops = False
@@ -28,7 +29,7 @@ def define_group(program: Program, v: GlobalVar, fn: Function) -> None:
             program.plain.update(range(pieces, len(program.pieces)))
         shared = Shared(f"@{program.symbol(v)}", list(row.places), of.constants)
         if len(program.sites) == sites:
-            program.groups[of.key] = shared
+            program.groups[key] = shared
     constants = shared.row_of(of.constants)
     place = program.placed(constants) if constants else None
     program.callees[v] = (shared.symbol, place)
@@ -39,7 +40,7 @@ def write_group(program: Program, v: GlobalVar, fn: Function, row: Row) -> bool:
 
     LLVM's time grows faster than a function; numbers alone are better off where they are needed.
     """
-    group, block = build_group(program, fn)
+    group, block = build_group(program, fn, program.outputs.get(v, NO_OUTPUTS))
     kinds = program.leaves(fn.ret_type)
     calls = [e for e in post_order(fn.body) if isinstance(e, Call)]
     stays_apart = POINTER in kinds or any(is_reduction(e.attrs) for e in calls)

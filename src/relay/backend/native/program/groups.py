@@ -4,7 +4,8 @@ What one element of the result needs of the others is computed in its place; it 
 several read it in different places, or where it would be computed again and again.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, cast
 
 from relay.backend.native.kernels.attention_recognition import attention_in
@@ -16,7 +17,7 @@ from relay.backend.native.loops.cost import lanes_for
 from relay.backend.native.loops.deferred import Deferred, may_wait, rows_of
 from relay.backend.native.loops.merge_axes import apart_axes
 from relay.backend.native.loops.nodes import Block, Index
-from relay.backend.native.loops.reuse import Tensor, reuse_operands
+from relay.backend.native.loops.reuse import Output, Tensor, reuse_operands
 from relay.backend.native.loops.rules import is_pointwise, is_reduction, writes_whole
 from relay.backend.native.loops.schedule import schedule
 from relay.backend.native.loops.strides import sizes_of
@@ -33,6 +34,8 @@ from relay.op.kind import Fusion
 from relay.transform.passes.fusion_rules import is_decoded_by, is_rounded_by
 from relay.transform.passes.fusion_rules import row as row_of
 
+NO_OUTPUTS: Mapping[int, Output] = MappingProxyType({})
+
 
 def is_fused(fn: Function) -> bool:
     """Whether a function is a group that `fuse_ops` has made."""
@@ -42,8 +45,13 @@ def is_fused(fn: Function) -> bool:
 class Group:
     """A group of operators, as loops over the tensors that it takes and gives."""
 
-    def __init__(self, program: Program, fn: Function, by_rows: bool = True) -> None:
-        """Without `by_rows` each reduction has loops of its own."""
+    def __init__(
+        self, program: Program, fn: Function, outputs: Mapping[int, Output], by_rows: bool = True
+    ) -> None:
+        """`outputs` are those of its results that the caller of the program may have arrays for.  Without
+        `by_rows` each reduction has loops of its own.
+        """
+        self.outputs = outputs
         self.program = program
         self.fn = fn
         self.bound = {e.var: e.value for e in post_order(fn.body) if isinstance(e, Let)}
@@ -112,7 +120,8 @@ class Group:
             if x not in found:
                 b.add_statement(ir.Release(x))
         given = [v for row in self.params for v in row]
-        block = reuse_operands(Block(self.scope.built().statements, tuple(found)), self.tensors())
+        block = Block(self.scope.built().statements, tuple(found))
+        block = reuse_operands(block, self.tensors(), self.outputs)
         return schedule(b, block, given)
 
     def tensors(self) -> list[Tensor]:
@@ -357,11 +366,13 @@ def group_by_size(results: Sequence[Deferred]) -> list[list[Deferred]]:
     return list(found.values())
 
 
-def build_group(program: Program, fn: Function) -> tuple[Group, Block]:
+def build_group(
+    program: Program, fn: Function, outputs: Mapping[int, Output] = NO_OUTPUTS
+) -> tuple[Group, Block]:
     """The loops of a group: by rows, unless that would reduce a row again for each element."""
-    group = Group(program, fn)
+    group = Group(program, fn, outputs)
     block = group.built()
     if group.by_rows and group.scope.recomputes:
-        group = Group(program, fn, by_rows=False)
+        group = Group(program, fn, outputs, by_rows=False)
         block = group.built()
     return group, block

@@ -1,12 +1,13 @@
 """A module on its way to LLVM IR: what its definitions share."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from relay.backend.native.kernels.packed_constants import Packed
 from relay.backend.native.llvm.builder import CONTEXT, POINTER, VOID, Code, Value, quoted
 from relay.backend.native.llvm.modules import Piece
 from relay.backend.native.loops.emit_numbers import literal
+from relay.backend.native.loops.reuse import Output
 from relay.backend.native.memory.datatypes import DataTypes
 from relay.backend.native.memory.layout import RESULTS_OFFSET, TENSOR_DATA_OFFSET
 from relay.backend.native.memory.objects import (
@@ -80,6 +81,8 @@ class Program(DataTypes):
         """Where definitions find theirs in the table."""
         self.row: Row | None = None
         """What the group reads that is being made."""
+        self.outputs: Mapping[GlobalVar, Mapping[int, Output]] = {}
+        """The results of groups that the caller may have arrays for."""
         self.groups: dict[Hashable, Shared] = {}
         self.callees: dict[GlobalVar, tuple[str, int | None]] = {}
         """The code of groups, and the place of the constants that it gets."""

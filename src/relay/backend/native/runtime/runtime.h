@@ -15,6 +15,7 @@ enum {
     LAST_SIZE_POWER = 46,
     SIZE_CLASSES = 8 * (LAST_SIZE_POWER - FIRST_SIZE_POWER + 1),
     THREADS_MAX = 256,
+    OUTPUTS_MAX = 64, /* results that a program writes to arrays of its caller */
     CACHE_LINE_BYTES = 64,
     STACK_GUARD_BYTES = 1 << 20, /* at the end of a stack, for what does not look how far it has grown */
 };
@@ -88,7 +89,8 @@ struct context {
     int64_t unused;
     struct free_object *free_objects[SMALL_BYTES_MAX / OBJECT_GRAIN_BYTES + 1];
     struct block *free_blocks[SIZE_CLASSES];
-    int64_t results[]; /* of a function, from the third leaf on */
+    struct object *outputs[OUTPUTS_MAX]; /* arrays of the caller's for results, NULL once they are taken */
+    int64_t results[];                   /* of a function, from the third leaf on */
 };
 
 _Static_assert(offsetof(struct context, saved_stack_pointer) == 0 && offsetof(struct context, stack) == 8, "entry");
