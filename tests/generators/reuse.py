@@ -77,6 +77,11 @@ class Statements:
             return f"cast({self.rng.randint(-2, 2)}, {self.dtype})"
         return f"cast({self.rng.uniform(-1, 1):.3f}, {self.dtype})"
 
+    def changed(self, x: str) -> str:
+        """What a tensor in a reference becomes."""
+        c, i = self.number(), self.rng.randint(0, self.n - 1)
+        return self.rng.choice([f"{x} with {{ [{i}]: {c} }}", f"{x} * {c}", f"cumsum(clip({x}, -1, 1), 1)"])
+
     def statement(self) -> str:
         """`let %v = …;`."""
         name = f"%v{len(self.names)}"
@@ -104,6 +109,11 @@ class Statements:
             f"{a} with {{ [[{i}, 0]]: {b}[:1] }}", f"{a} with {{ [%k:, {step}:]: {c} }}",
             f"clip(scatter_nd({a}, [[{i}], [{j}]], {b}[{i}, {j}:{j + 1}], mode=\"add\"), -3, 3)",
             f"ref_read(ref({a})) + {b}", f"({a}, {b}).{rng.randint(0, 1)}",
+            f"{{ let %r = ref(({a}, %k, {b})); let (%p, _, %q) = ref_read(%r);"
+            f" let %p1 = {self.changed('%p')}; let %q1 = {self.changed('%q')};"
+            f" ref_write(%r, ({rng.choice(['%p1, %k, %q1', '%q1, 1, %p1', '%p1, %k, %p', '%p, 2, %q1'])}));"
+            f" let (%p2, _, %q2) = ref_read(%r); ref_write(%r, (%p2, 3, {self.changed('%q2')}));"
+            f" {rng.choice(['ref_read(%r).2', 'ref_read(%r).0 + %q2', 'ref_read(%r).2 + %p2'])} }}",
         ]  # fmt: skip
         if not self.is_open:
             places = f"[{', '.join([str(rng.randint(0, self.n - 1)) for _ in range(self.m)])}]"

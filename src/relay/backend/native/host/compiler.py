@@ -25,6 +25,7 @@ from relay.backend.native.memory.representation import memory
 from relay.backend.native.memory.tensors import TENSOR, image
 from relay.backend.native.program.definitions import emit_definition
 from relay.backend.native.program.durations import is_long
+from relay.backend.native.program.global_thunks import ONCE
 from relay.backend.native.program.group_code import define_group
 from relay.backend.native.program.groups import is_fused
 from relay.backend.native.program.instrumentation import Instrumentation
@@ -38,6 +39,7 @@ from relay.diagnostic import fail
 from relay.ir.expr import Constant, Function, Tuple, replace
 from relay.ir.module import IRModule
 from relay.ir.type import FuncType, GlobalTypeVar, Kind, RefType, TupleType, Type, TypeCall
+from relay.ir.walk import type_post_order
 from relay.pipelines import lower_to_native
 from relay.transform.rewriting.pipeline import RulePass
 from relay.transform.rewriting.registry import rules
@@ -73,6 +75,8 @@ class Compiler:
             needed = emitted(self.program.mod, [self.program.mod.get_global_var(name) for name in entries])
             functions = {v: e for v, e in functions.items() if v in needed}
         headers = [self.header(name) for name in entries]
+        shows = map(may_show_references, headers)
+        self.program.shows_references = any(shows) or any(ONCE in fn.attrs for fn in functions.values())
         self.slots_of = slots_of(dict(zip(entries, headers, strict=True)))
         self.program.outputs = outputs_of(self.program, self.slots_of)
         for v, e in functions.items():
@@ -234,6 +238,13 @@ class Compiler:
             self.program.kept.keep(name, code)
         codes = [*made[: len(parts)], *[new.get(name, p) for name, p in self.program.kernels.items()]]
         return Artefact(self.signature(), codes, made[len(tasks) :], target_processor().features)
+
+
+def may_show_references(fn: Function) -> bool:
+    """Whether references may come in or go out with values of an entry."""
+    types = [*[p.type_annotation for p in fn.params], fn.ret_type]
+    parts = [p for t in types if t is not None for p in type_post_order(t)]
+    return any(isinstance(p, RefType | FuncType | TypeCall | GlobalTypeVar) for p in parts)
 
 
 def pack_constant(e: Constant | Packed, number: int) -> Any:

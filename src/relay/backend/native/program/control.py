@@ -11,6 +11,7 @@ from typing import Any
 from relay.backend.native.llvm.builder import CONTEXT, POINTER, Value
 from relay.backend.native.llvm.modules import Piece
 from relay.backend.native.memory.objects import (
+    Layout,
     layout,
     new_object,
     read_object,
@@ -22,7 +23,7 @@ from relay.backend.native.program.atoms import Atoms, Dying
 from relay.backend.native.program.checks import may_misfit, sizes_of
 from relay.backend.native.program.closures import closure_layout, static_closure, wrapper
 from relay.backend.native.program.global_thunks import CYCLIC
-from relay.backend.native.program.held_values import replaced_values
+from relay.backend.native.program.held_values import Replaced
 from relay.backend.native.program.instrumentation import Instrumentation
 from relay.backend.native.program.matching import bind_pattern, test_pattern
 from relay.backend.native.program.operators import emit_call
@@ -78,8 +79,7 @@ class Definition(Atoms):
         assert fn.ret_type is not None
         self.returned = fn.ret_type
         self.owned = Ownership(fn.body, self.is_managed)
-        self.replaced: set[Expr] = set()
-        """Reads of references that take what these hold, and the writes that follow."""
+        self.replaced = Replaced()
         is_lean = fn.attrs.get(PIECE) == "tensors" or self.owned.last_uses() > LEAN
         self.code.runtime = "relay_" if is_lean else "relay."
 
@@ -106,7 +106,7 @@ class Definition(Atoms):
     def block(self, e: Expr, is_tail: bool) -> Task:
         """The statements of a block; its result as leaves, which nothing follows if it is the function's."""
         block = self.owned.blocks[e]
-        self.replaced.update(replaced_values(block, self.is_plain))
+        self.replaced.add(block, self.is_plain, self.may_fail)
         dying: list[Dying] = [{} for _ in block.statements]
         for v, i in block.last.items():
             dying[i][v] = None
@@ -117,6 +117,8 @@ class Definition(Atoms):
             found = yield self.watched(s, gone)
             self.fit(s, f"`%{var.name}`", var.type_annotation, found)
             self.values[var] = found
+            for write, k in self.replaced.early.get(var, ()):
+                self.write_field(write, k, found)
             if self.is_managed(var) and var not in block.last:
                 release(self.code, found)
         raise AssertionError("a block ends in an expression")
@@ -176,6 +178,11 @@ class Definition(Atoms):
             case _:
                 return isinstance(e, Tuple | TupleGetItem | Var | Constant)
 
+    def may_fail(self, e: Expr) -> bool:
+        """Whether a statement that is plain may fail, and somebody sees then what references hold."""
+        is_safe = isinstance(e, Call) and e.op in self.program.callees and e.op not in self.program.failing
+        return self.program.shows_references and not (is_safe or isinstance(e, Tuple | TupleGetItem | Var))
+
     def statement(self, e: Expr, gone: Dying) -> Task:
         """The leaves of a value, with references of its own."""
         code = self.code
@@ -200,7 +207,7 @@ class Definition(Atoms):
                 return [new_object(code, self.program.layouts, layout(held), self.taken((e.value,), gone))]
             case RefRead():
                 found = self.contents(e.ref)
-                retain(code, [] if e in self.replaced else found)
+                retain(code, [] if e in self.replaced.statements else found)
             case RefWrite():
                 found = self.write(e, gone)
             case _:
@@ -257,11 +264,17 @@ class Definition(Atoms):
 
     def write(self, e: RefWrite, gone: Dying) -> Sequence[Value]:
         """Put a value in a reference, and give up what it held."""
-        before = [] if e in self.replaced else self.contents(e.ref)
+        before = [] if e in self.replaced.statements else self.contents(e.ref)
         value = self.taken((e.value,), gone)
         write_object(self.code, layout(self.held(e.ref)), self.atom(e.ref)[0], value)
         release(self.code, before)
         return []
+
+    def write_field(self, e: RefWrite, index: int, value: Sequence[Value]) -> None:
+        """Put a value in a field of what a reference holds, which will be given up with its variable."""
+        t: Any = self.types(e.ref)
+        of, part = layout(self.held(e.ref)), self.leaves.field(t.value, index)
+        write_object(self.code, Layout(of.offsets[part], of.size, ()), self.atom(e.ref)[0], value)
 
     # --- calls ---
 

@@ -30,6 +30,8 @@ def define_group(program: Program, v: GlobalVar, fn: Function) -> None:
         shared = Shared(f"@{program.symbol(v)}", list(row.places), of.constants)
         if len(program.sites) == sites:
             program.groups[key] = shared
+        else:
+            program.failing.add(v)
     constants = shared.row_of(of.constants)
     place = program.placed(constants) if constants else None
     program.callees[v] = (shared.symbol, place)

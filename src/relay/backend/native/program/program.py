@@ -84,6 +84,10 @@ class Program(DataTypes):
         self.outputs: Mapping[GlobalVar, Mapping[int, Output]] = {}
         """The results of groups that the caller may have arrays for."""
         self.groups: dict[Hashable, Shared] = {}
+        self.failing: set[GlobalVar] = set()
+        """Groups that may fail with a diagnostic."""
+        self.shows_references = False
+        """Whether somebody may look into references after a call has failed."""
         self.callees: dict[GlobalVar, tuple[str, int | None]] = {}
         """The code of groups, and the place of the constants that it gets."""
         self.shared: set[str] = set()
