@@ -5,7 +5,7 @@ from typing import Any
 
 from relay.backend.native.llvm.builder import CONTEXT, POINTER, Code, Value
 from relay.backend.native.llvm.machine import INSTRUCTIONS, Instruction
-from relay.backend.native.llvm.vectors import Run, element_of, lanes_of, vector_of
+from relay.backend.native.llvm.vectors import Run, element_of, lanes_of, suffix, vector_of
 from relay.backend.native.loops import nodes as ir
 from relay.backend.native.loops.emit_indices import Index, IndexEmitter, value
 from relay.backend.native.loops.emit_numbers import Number, NumberEmitter, literal
@@ -100,6 +100,12 @@ class ValueEmitter(IndexEmitter):
     def cast_number(self, s: ir.Apply) -> Value:
         """A number in another dtype."""
         return self.cast(self.number(s.args[0]), s.dtype).value
+
+    def nearest(self, s: ir.Apply) -> Value:
+        """The int32 that is nearest to a float32 between some integers, the even one of two."""
+        code, x = self.code, self.value(s.args[0])
+        kind = vector_of("i32", code.lanes) if x.type[0] == "<" else "i32"
+        return code.set(kind, f"call {kind} @llvm.lrint.{suffix(kind)}.{suffix(x.type)}({x})")
 
     def reinterpret_number(self, s: ir.Apply) -> Value:
         """The bits of a number."""
@@ -258,5 +264,5 @@ OTHERS: dict[str, Callable[[ValueEmitter, ir.Apply], Any]] = {
     "reinterpret": ValueEmitter.reinterpret_number, "to_number": ValueEmitter.index_to_number,
     "to_index": ValueEmitter.number_to_index, "lane": ValueEmitter.lane, "data": ValueEmitter.data_of,
     "size": ValueEmitter.size_of, "offset": ValueEmitter.offset, "opaque": ValueEmitter.opaque,
-    "threads": ValueEmitter.threads, "apart": ValueEmitter.apart,
+    "threads": ValueEmitter.threads, "apart": ValueEmitter.apart, "nearest": ValueEmitter.nearest,
 }  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 from relay.backend.native.loops import nodes as ir
 from relay.backend.native.loops.index_arithmetic import IndexArithmetic
+from relay.backend.native.loops.rounded_integers import rounded
 from relay.diagnostic import fail
 from relay.ir.dtype import integer_range, is_float, is_integer
 from relay.ir.expr import Call, Expr
@@ -201,7 +202,10 @@ class ValueBuilder(IndexArithmetic):
 
     def cast(self, x: ir.Value, dtype: str) -> ir.Value:
         """`x` in another dtype: integers wrap, floats saturate on the way to integers and NaN gives 0."""
-        return x if x.dtype == dtype else self.apply("cast", dtype, x)
+        if x.dtype == dtype:
+            return x
+        found = rounded(self, x, dtype)
+        return self.apply("cast", dtype, x) if found is None else found
 
     def reinterpret(self, x: ir.Value, dtype: str) -> ir.Value:
         """The bits of `x` as a number of another dtype, as wide."""
