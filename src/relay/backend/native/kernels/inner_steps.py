@@ -70,6 +70,10 @@ class InnerStep:
     factor_count: int = 1
     instruction: str = ""
     """What the machine needs for it."""
+    unrolled: int = 1
+    """How many elements a round of the loop over them takes: several where instructions, which are more than
+    one for a product, are what it waits for.
+    """
 
     @property
     def name(self) -> str:
@@ -136,9 +140,11 @@ def accumulated(name: str, swapped: bool = False) -> MultiplyAdd:
     return lambda b, total, x, y: b.apply(name, total.dtype, total, *((y, x) if swapped else (x, y)))
 
 
-def step_by(name: str, dtype: str, first: str, second: str, group: int, how: MultiplyAdd) -> InnerStep:
+def step_by(
+    name: str, dtype: str, first: str, second: str, group: int, how: MultiplyAdd, unrolled: int = 1
+) -> InnerStep:
     """A row with an instruction."""
-    return InnerStep(dtype, first, second, group, how, instruction=name)
+    return InnerStep(dtype, first, second, group, how, instruction=name, unrolled=unrolled)
 
 
 STEPS = (
@@ -155,7 +161,7 @@ STEPS = (
     ],
     step_by("usdot", "int32", "uint8", "int8", 4, accumulated("usdot")),
     step_by("usdot", "int32", "int8", "uint8", 4, accumulated("usdot", swapped=True)),
-    *[step_by(name, "int32", "int16", "int16", 2, added(name)) for name in ("pmaddwd.512", "pmaddwd.256")],
+    *[step_by(name, "int32", "int16", "int16", 2, added(name), 2) for name in ("pmaddwd.512", "pmaddwd.256")],
     InnerStep("int32", "int16", "int16", 2, plain, int16_halves, 2),
     step_by("vpdpbf16ps.512", "float32", "bfloat16", "bfloat16", 2, accumulated("vpdpbf16ps.512")),
     *[InnerStep("float32", "float32", dtype, factors=widened) for dtype in ("bfloat16", "float16")],

@@ -148,18 +148,26 @@ class TileBuilder:
         if tile.has_runs:
             self.add_runs(*self.more[:2])
         elif tile.sets == 1:
-            self.add_products(self.depth, 1, 0, self.second)
+            self.add_all([0] * tile.step.unrolled)
         else:
-            rounds = b.quotient(self.depth, tile.sets)
-            row = self.add_products(rounds, tile.sets, 0, self.second)
-            self.add_sets()
-            done = b.times(rounds, tile.sets)
-            self.add_products(b.minus(self.depth, done), 1, done, row)
+            self.add_all(range(tile.sets))
         self.write_results()
 
     # --- sums ---
 
-    def add_products(self, rounds: Index, sets: int, begin: Index, second: Value, passed: Index = 0) -> Value:
+    def add_all(self, sets: Sequence[int]) -> None:
+        """Add all products, in each round one to the sums of each of these sets; those left to the first."""
+        b = self.b
+        rounds = b.quotient(self.depth, len(sets))
+        row = self.add_products(rounds, sets, 0, self.second)
+        self.add_sets()
+        if len(sets) > 1:
+            done = b.times(rounds, len(sets))
+            self.add_products(b.minus(self.depth, done), [0], done, row)
+
+    def add_products(
+        self, rounds: Index, sets: Sequence[int], begin: Index, second: Value, passed: Index = 0
+    ) -> Value:
         """Add a product to each sum of some sets in each round, from an element of the rows of the first
         operand on; `second` is the first row of the other, of which as many have `passed`.  Where the next
         row is.
@@ -169,9 +177,9 @@ class TileBuilder:
         def one_round(i: Index, carried: list[Value]) -> list[Value]:
             (row,) = carried
             self.fetch(b.plus(passed, i), row)
-            k = b.plus(begin, b.times(i, sets))
-            for s in range(sets):
-                self.add_product(s, b.plus(k, s), row)
+            k = b.plus(begin, b.times(i, len(sets)))
+            for j, s in enumerate(sets):
+                self.add_product(s, b.plus(k, j), row)
                 row = b.address(row, b.times(self.pitch, self.step.second_size))
             return [row]
 
@@ -184,7 +192,7 @@ class TileBuilder:
         apart = b.plus(run, gap)
 
         def one_run(i: Index, carried: list[Value]) -> list[Value]:
-            return [self.add_products(run, 1, b.times(i, apart), carried[0], b.times(i, run))]
+            return [self.add_products(run, [0], b.times(i, apart), carried[0], b.times(i, run))]
 
         b.loop(b.quotient(self.depth, run), [self.second], one_run)
 

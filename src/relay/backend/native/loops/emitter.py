@@ -187,6 +187,7 @@ class Emitter(ValueEmitter):
                 return [*step(i, inner[:n]), *self.registers(held)]
 
             found = loop(self.code, extents[axis], [*totals, *self.registers(held)], held_step)
+            self.forget_registers([s.body], held)
             self.put_registers(held, found[n:])
             return found[:n]
 
@@ -203,6 +204,13 @@ class Emitter(ValueEmitter):
             if isinstance(s, ir.Store | ir.Transpose) and isinstance(s.buffer.data, ir.Registers)
         }
         return [(self.env[x], offset) for x in written if x in self.env for offset in self.env[x]]
+
+    def forget_registers(self, blocks: Iterable[ir.Block], held: Sequence[tuple[Slots, int]]) -> None:
+        """What is only known inside of some blocks."""
+        for slots, _ in self.written_registers(blocks):
+            kept = [offset for own, offset in held if own is slots]
+            for offset in [x for x in slots if x not in kept]:
+                del slots[offset]
 
     def registers(self, held: Sequence[tuple[Slots, int]]) -> list[Value]:
         """What is in some slots."""
