@@ -26,6 +26,10 @@ EVEN_TILES = 4
 """How many tiles below each other are made as high as each other, at most."""
 STREAMED_BYTES = 1 << 19
 """Bytes of a second operand from which on its panels are read back and forth, where there is one row."""
+KEPT_BYTES, MOST_KEPT_BYTES = 1 << 16, 1 << 19
+"""Bytes of the sums that a thread keeps of a block before what follows reads them; the most, if each part of
+its columns has rows packed for it.
+"""
 NARROW_TILE_COST = 1.06
 """What a number costs in tiles of two vectors, in what it does in tiles of three, usually: more loads."""
 
@@ -94,6 +98,10 @@ class Shape:
         """Where the packed rows of the first operand are, if these are in memory of their own."""
         self.second: Value | None = None
         """Where the packed panels of the second operand are."""
+        self.kept_panels = 0
+        """Panels of a block whose sums lie in memory of the thread that computes them; 0 if all are in the
+        result.
+        """
         self.is_shared = True
         """Whether threads share what there is to do; else one does all of it."""
 
@@ -157,6 +165,27 @@ class Shape:
         """Have tiles of a height read a line of rows that overlap after the other."""
         self.lines, self.height, self.high = lines, height, lines.count
         self.deep, self.rounds = self.depth, 1
+
+    @property
+    def most_rows(self) -> Index:
+        """The most rows that a thread computes of a panel before it goes on to others."""
+        return self.rows if self.by_panels else self.high
+
+    def keep_sums(self, is_packed: bool) -> bool:
+        """Have sums in the memory of the thread that computes a block, if its size is known; parts of columns
+        are as small as memory asks for if rows are packed once for all of them.
+        """
+        rows = self.most_rows
+        if not isinstance(rows, int) or not isinstance(self.panels, int) or not rows * self.panels:
+            return False
+        panel = rows * self.width * self.size
+        groups = max(1, -(-self.columns // COLUMNS)) if isinstance(self.columns, int) else 1
+        found = min(KEPT_BYTES // panel, self.panels) if is_packed else -(-self.panels // groups)
+        found = max(found, 1)
+        if found * panel > MOST_KEPT_BYTES:
+            return False
+        self.kept_panels, self.pitch = found, found * self.width
+        return True
 
     def is_packed(self, dtype: str) -> bool:
         """Whether tiles can read rows of a dtype as they are, as elements of the first operand."""

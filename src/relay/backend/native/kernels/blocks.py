@@ -13,7 +13,7 @@ from relay.backend.native.kernels.block_shape import COLUMNS
 from relay.backend.native.kernels.operands import MOVED_NANOSECONDS, First, Operands, Second
 from relay.backend.native.kernels.sums import Tail
 from relay.backend.native.kernels.tile import CACHE_LINE_BYTES, Tile, sets_for
-from relay.backend.native.loops.nodes import Index, Value
+from relay.backend.native.loops.nodes import Buffer, Index, Value
 from relay.backend.native.loops.parallelize import ONE_RANGE_EACH
 
 PRODUCT_NANOSECONDS = 0.02
@@ -34,10 +34,14 @@ class Blocks(Operands):
         most = b.larger(1, self.parts(self.panels, b.larger(1, groups)))
         self.back = self.alternation() if self.streams else None
 
+        if self.kept_panels:
+            most = b.smaller(most, self.kept_panels)
+
         def part(top: Index, rows: Index, left: Index, panels: Index) -> None:
-            self.block(first, second, out, (top, rows), (left, panels))
+            to, sums = (out, None) if not self.kept_panels else self.kept(top, left)
+            self.block(first, second, to, (top, rows), (left, panels))
             if tail is not None:
-                tail(top, rows, *self.columns_of(left, panels))
+                tail(top, rows, *self.columns_of(left, panels), sums)
 
         def block(top: Index, rows: Index, left: Index, panels: Index) -> None:
             count = self.parts(panels, most)
@@ -49,6 +53,15 @@ class Blocks(Operands):
             self.each(count, group)
 
         self.share_out(block, *self.takes(self.high))
+
+    def kept(self, top: Index, left: Index) -> tuple[Value, Buffer]:
+        """Memory for the sums of a part: where the result would begin, and they."""
+        b, rows = self.b, self.most_rows
+        assert isinstance(rows, int), "sums are kept of blocks of known size"
+        assert isinstance(self.pitch, int), "sums are kept of blocks of known size"
+        data = b.stack(rows * self.pitch * self.size)
+        before = b.plus(b.times(top, self.pitch), b.times(left, self.width))
+        return self.address(data, b.minus(0, before), self.size), Buffer(data, self.dtype, (rows, self.pitch))
 
     def share_out(
         self, body: Callable[[Index, Index, Index, Index], None], takes: float, inner: Index

@@ -65,18 +65,25 @@ class Convolutions(Sums):
         self.row_sizes = self.sizes[:-1]
         self.inputs = b.quotient(self.x.sizes[-1], c.groups)
         self.outputs = b.quotient(self.sizes[-1], c.groups)
-        depth = b.times(b.count(self.window), self.inputs)
-        self.blocks = Blocks(
-            b, self.sums, b.count(self.row_sizes), depth, self.outputs, self.sizes[-1],
-            numbers=(self.x.dtype, self.y.dtype),
-        )  # fmt: skip
+        self.blocks = self.blocks_of(b.times(b.count(self.window), self.inputs))
         self.overlapped = Overlapped.of(self)
         if self.reads_in_place:
             self.blocks.read_in_place(self.blocks.depth)
         elif self.overlapped is not None:
+            self.blocks = self.blocks_of(self.overlapped.depth * self.blocks.step.group)
             self.blocks.read_lines(self.overlapped.lines, self.overlapped.height)
         elif not self.is_product:
             self.blocks.gather()
+
+    def blocks_of(self, depth: Index) -> Blocks:
+        """The product of rows of so many numbers."""
+        return Blocks(
+            self.b, self.sums, self.b.count(self.row_sizes), depth, self.outputs, self.sizes[-1],
+            numbers=(self.x.dtype, self.y.dtype),
+        )  # fmt: skip
+
+    def keep_in_blocks(self) -> bool:
+        return self.blocks.keep_sums(self.is_product or self.reads_in_place or self.overlapped is not None)
 
     @property
     def is_product(self) -> bool:
@@ -114,7 +121,7 @@ class Convolutions(Sums):
             g = index[0] if index else 0
             first = whole or (self.first(factor) if geometry is None else self.seen_by(geometry, g))
             shift = b.times(g, self.outputs)
-            tail = None if put is None else self.tail((), self.row_sizes, put, blocks.unit, shift)
+            tail = None if put is None else self.tail(out, (), self.row_sizes, put, blocks.unit, shift)
             blocks.multiply(first, self.filters(second, g), blocks.address(to, shift, blocks.size), tail)
 
         b.nest([self.convolution.groups] if self.convolution.groups > 1 else [], group)
@@ -132,8 +139,9 @@ class Convolutions(Sums):
         b = self.b
         if isinstance(self.y, Weight):
             step, width = self.blocks.step, self.blocks.width
+            run = 0 if self.overlapped is None else self.overlapped.lines.run * step.group
             packed = Filters(
-                self.y.constant, step.second_element, width, step.second, self.convolution, self.y.taps
+                self.y.constant, step.second_element, width, step.second, self.convolution, self.y.taps, run
             )
             return b.data(b.constant(packed))
         return matrix_of(b, self.convolution, self.y, self.blocks.step.second)

@@ -143,7 +143,7 @@ class Grouped(Sums):
         sizes = [self.sizes[0], -(-self.rows // self.high), groups.count // self.together]
         numbers = self.copied_rows(self.high) * self.line * self.apart_across * groups.inputs
         unit = groups.outputs * self.together
-        tail = None if put is None else self.tail((), self.sizes[:-1], put, unit)
+        tail = None if put is None else self.tail(out, (), self.sizes[:-1], put, unit)
 
         def item(i: Index, buffer: Value) -> None:
             image, block, several = b.unravelled(i, sizes)
@@ -159,7 +159,7 @@ class Grouped(Sums):
             b.loop(self.together, (), one_set)
             if tail is not None:
                 place, count = b.times(first, self.columns), b.times(high, self.columns)
-                tail(place, count, b.times(several, unit), unit)
+                tail(place, count, b.times(several, unit), unit, None)
 
         def share(begin: Index, end: Index, buffer: Value) -> None:
             b.loop(b.minus(end, begin), (), lambda i, _: item(b.plus(begin, i), buffer))
@@ -180,7 +180,7 @@ class Grouped(Sums):
                 self.sums,
                 self.convolution,
                 self.y.taps,
-                groups.merged,
+                merged=groups.merged,
             )
             return b.data(b.constant(packed))
         return self.copied_filters(self.y)

@@ -99,6 +99,9 @@ class Matrices(Sums):
         )
         return self.b.data(self.b.constant(panels))
 
+    def keep_in_blocks(self) -> bool:
+        return not self.has_kept_rows and self.blocks.keep_sums(True)
+
     def write(self, out: View, put: Put | None) -> None:
         """The matrices of a stack one after the other, or several at a time."""
         rows = self.blocks.rows
@@ -122,7 +125,7 @@ class Matrices(Sums):
         assert out.data is not None
         assert not isinstance(self.y, Weight)
         columns = self.sizes[-1]
-        tail = None if put is None else self.tail((), self.row_sizes, put, unit_of(columns))
+        tail = None if put is None else self.tail(out, (), self.row_sizes, put, unit_of(columns))
         x = self.x if self.rounds else self.rounded()
         write_rows(self.b, x, self.y, (self.blocks.rows, columns, self.depth), out.data, tail, self.rounds)
 
@@ -142,7 +145,7 @@ class Matrices(Sums):
         assert out.data is not None
         assert isinstance(self.y, BlockMatrix)
         columns = self.sizes[-1]
-        tail = None if put is None else self.tail((), self.row_sizes, put, unit_of(columns))
+        tail = None if put is None else self.tail(out, (), self.row_sizes, put, unit_of(columns))
         write_tiles(self.b, self.x, self.y, (self.blocks.rows, columns, self.depth), out.data, tail)
 
     def rounded(self) -> View:
@@ -231,7 +234,10 @@ class Matrices(Sums):
         place = b.times(b.position(stack, self.stack), size)
         to = blocks.address(out.data, place, SIZES[blocks.kind])
         blocks.multiply(
-            first, second, to, None if put is None else self.tail(stack, self.row_sizes, put, blocks.unit)
+            first,
+            second,
+            to,
+            None if put is None else self.tail(out, stack, self.row_sizes, put, blocks.unit),
         )
 
     def factor(self, x: Any, is_transposed: bool, stack: Sequence[Index]) -> Factor:

@@ -77,10 +77,19 @@ class Filters(Packed):
     convolution: WindowProduct
     taps: tuple[Taps | None, ...] = ()
     """Those that are wanted along each axis, if not all are."""
+    run: int = 0
+    """The numbers of the taps of a line, filled up with zeros to as many."""
 
     def rows(self) -> Any:
         some = tuple([slice(None) if t is None else t.slice for t in self.taps])
-        return grouped(filter_rows(self.weight.value[some], self.convolution), self.numbers, self.dtype)
+        rows = filter_rows(self.weight.value[some], self.convolution)
+        if self.run:
+            groups, depth, columns = rows.shape
+            count = self.weight.value[some].shape[self.convolution.kernel_layout.index("H")]
+            lines = rows.reshape(groups, count, depth // count, columns)
+            filled = np.pad(lines, ((0, 0), (0, 0), (0, self.run - depth // count), (0, 0)))
+            rows = filled.reshape(groups, count * self.run, columns)
+        return grouped(rows, self.numbers, self.dtype)
 
 
 @dataclass(frozen=True)

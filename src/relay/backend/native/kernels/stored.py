@@ -73,7 +73,7 @@ def write_rows(
         b.loop(b.minus(end, begin), (), panel)
         if tail is not None:
             left = b.times(begin, how.rows)
-            tail(0, rows, left, b.minus(b.smaller(b.times(end, how.rows), columns), left))
+            tail(0, rows, left, b.minus(b.smaller(b.times(end, how.rows), columns), left), None)
 
     panels = b.quotient(b.plus(columns, how.rows - 1), how.rows)
     nanoseconds = READ_NANOSECONDS * how.rows

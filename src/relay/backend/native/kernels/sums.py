@@ -6,7 +6,7 @@ from typing import Any, ClassVar, cast
 
 from relay.backend.native.kernels.packed_constants import Taps as Taps
 from relay.backend.native.loops.builder import Builder
-from relay.backend.native.loops.nodes import Index, Value
+from relay.backend.native.loops.nodes import ADDRESS, Buffer, Index, Value, Var
 from relay.backend.native.loops.views import View, new_output
 from relay.ir.expr import Constant
 from relay.ir.type import TensorType
@@ -15,8 +15,10 @@ LANES = 16
 """What follows sums goes at least so many lanes at a time where that leaves none over."""
 Put = Callable[[Sequence[Index]], None]
 """What is done with an element that has been computed."""
-Tail = Callable[[Index, Index, Index, Index], None]
-"""What is done with a part of the result: its first row, how many, its first column, how many."""
+Tail = Callable[[Index, Index, Index, Index, Buffer | None], None]
+"""What is done with a part of the result: its first row, how many, its first column, how many, and its sums,
+if these are not with those of the other parts.
+"""
 
 
 class Weight:
@@ -33,6 +35,31 @@ class Weight:
         shape = t.concrete_shape
         parts = zip(shape, self.taps or [None] * len(shape), strict=True)
         self.sizes: Sequence[Index] = [n if some is None else some.count for n, some in parts]
+
+
+class OpenSums(View):
+    """Sums that get memory as a whole only if they are asked for as a whole: else each thread has memory for
+    the block that it computes, and what follows reads them there.
+    """
+
+    def __init__(self, b: Builder, dtype: str, sizes: Sequence[Index]) -> None:
+        """Until they have memory they are read as if they lay in some, row after row."""
+        self.b, self.dtype, self.sizes = b, dtype, list(sizes)
+        self.data = self.found = Var(ADDRESS, "sums")
+        self.is_written, self.name = True, ""
+        self.place: tuple[Buffer, Sequence[Index]] | None = None
+        """The sum that what follows reads next, in the memory of a block."""
+
+    def allocate(self) -> Value:
+        """Have memory for all of them: the tensor."""
+        made = new_output(self.b, TensorType(self.b.dims(self.sizes), self.dtype), self.sizes)
+        self.data, self.found = made.data, made.found
+        return made.found
+
+    def at(self, index: Sequence[Index]) -> Value:
+        if self.place is None:
+            return super().at(index)
+        return self.b.read(*self.place)
 
 
 class Narrowed:
@@ -61,6 +88,10 @@ class Sums:
         self.sums = sums
         self.lanes = 0
         self.merges_rows = False
+
+    def keep_in_blocks(self) -> bool:
+        """Have sums in the memory of blocks, if that can be; what follows them reads them there."""
+        return False
 
     @property
     def is_in_place(self) -> bool:
@@ -97,19 +128,31 @@ class Sums:
         raise AssertionError(f"{type(self).__name__} does not say how it is computed")
 
     def tail(
-        self, stack: Sequence[Index], row_sizes: Sequence[Index], put: Put, unit: int, shift: Index = 0
+        self,
+        out: View,
+        stack: Sequence[Index],
+        row_sizes: Sequence[Index],
+        put: Put,
+        unit: int,
+        shift: Index = 0,
     ) -> Tail:
         """Calls `put` for a part of the result: its rows are those of a shape, its columns are shifted, and a
         multiple of `unit`.
         """
         b = self.b
 
-        def part(top: Index, rows: Index, left: Index, columns: Index) -> None:
+        def part(top: Index, rows: Index, left: Index, columns: Index, sums: Buffer | None = None) -> None:
             first = b.plus(left, shift)
 
             def row(i: Index, _: Any) -> None:
                 index = [*stack, *self.row(b.plus(top, i), row_sizes)]
-                self.along(columns, unit, lambda j: put((*index, b.plus(first, j))))
+
+                def one(j: Index) -> None:
+                    if isinstance(out, OpenSums) and sums is not None:
+                        out.place = sums, (i, j)
+                    put((*index, b.plus(first, j)))
+
+                self.along(columns, unit, one)
 
             b.loop(rows, (), row)
 

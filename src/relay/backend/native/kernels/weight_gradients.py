@@ -64,7 +64,7 @@ class WeightGradients(Sums):
         grad = Factor(self.grad.data, self.grad.dtype, is_transposed=False)
         self.blocks.allocate(None, grad)
         first, second = self.seen_by(self.forward.geometry()), self.blocks.pack_second(grad)
-        tail = None if put is None else self.tail((), self.sizes[:-1], put, self.blocks.unit)
+        tail = None if put is None else self.tail(out, (), self.sizes[:-1], put, self.blocks.unit)
         self.blocks.multiply(first, second, out.data, tail)
 
     def seen_by(self, geometry: Value) -> First:

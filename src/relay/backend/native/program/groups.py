@@ -10,11 +10,11 @@ from typing import Any, cast
 
 from relay.backend.native.kernels.attention_recognition import attention_in
 from relay.backend.native.kernels.choice import sums_of, weight_of
-from relay.backend.native.kernels.sums import Sums
+from relay.backend.native.kernels.sums import OpenSums, Sums
 from relay.backend.native.loops import nodes as ir
 from relay.backend.native.loops.builder import Builder
 from relay.backend.native.loops.cost import lanes_for
-from relay.backend.native.loops.deferred import Deferred, may_wait, rows_of
+from relay.backend.native.loops.deferred import Deferred, below, may_wait, rows_of
 from relay.backend.native.loops.merge_axes import apart_axes
 from relay.backend.native.loops.nodes import Block, Index
 from relay.backend.native.loops.reuse import Output, Tensor, reuse_operands
@@ -58,7 +58,7 @@ class Group:
         self.views: dict[Expr, Any] = {}
         self.made: list[ir.Value] = []
         """The tensors that it makes."""
-        self.pending: tuple[Sums, View] | None = None
+        self.pending: tuple[Sums, OpenSums] | None = None
         """A product that is still to be computed, so that what follows it can be done block by block."""
         self.after: set[Expr] = set()
         """What reads it."""
@@ -269,8 +269,7 @@ class Group:
             out = matrices.whole(cast("TensorType", self.program.types(e)))
             self.made.append(out.found)
             return out
-        sums = new_output(b, TensorType(b.dims(matrices.sizes), matrices.sums), matrices.sizes)
-        self.made.append(sums.found)
+        sums = OpenSums(b, matrices.sums, matrices.sizes)
         self.pending, self.after = (matrices, sums), {e}
         return matrices.seen(sums)
 
@@ -287,32 +286,42 @@ class Group:
             self.multiply(None)
 
     def multiply(
-        self, put: Callable[[Sequence[Index]], None] | None, lanes: int = 0, merges_rows: bool = False
+        self,
+        put: Callable[[Sequence[Index]], None] | None,
+        lanes: int = 0,
+        merges_rows: bool = False,
+        by_blocks: bool = False,
     ) -> None:
-        """Compute the product; `put(index)` follows for each element, or for so many at a time."""
+        """Compute the product; `put(index)` follows for each element, or for so many at a time.  With
+        `by_blocks` nothing else reads its sums.
+        """
         if self.pending is not None:
             matrices, sums = self.pending
             self.pending = None
+            if not (by_blocks and matrices.keep_in_blocks()):
+                self.made.append(sums.allocate())
             matrices.run(sums, put, lanes, merges_rows)
             matrices.b.done()
 
-    def joined(self, waiting: Sequence[Deferred], outs: dict[Deferred, View]) -> list[Deferred]:
+    def joined(self, fields: Sequence[Any], outs: dict[Deferred, View]) -> list[Deferred]:
         """Compute the product, and those results with it that can be."""
         if self.pending is None:
             return []
         matrices, sums = self.pending
         follows = all(self.keeps_place(e) for e in self.after)
-        inside = [x for x in waiting if follows and x.sizes == matrices.sizes]
+        inside = [x for x in fields if isinstance(x, Deferred) and follows and x.sizes == matrices.sizes]
         for x in inside:
             own = x.type.dtype == matrices.sums and not isinstance(self.root, Tuple)
             outs[x] = sums if own else self.output(matrices.b, x)
+        others = [x for x in fields if x not in inside]
+        by_blocks = sums not in [*outs.values(), *below(others)]
 
         def put(index: Sequence[Index]) -> None:
             for x in inside:
                 outs[x].put(index, x.at(index))
 
         if inside:
-            self.multiply(put, *epilogue_lanes(matrices.b, matrices.sizes, put))
+            self.multiply(put, *epilogue_lanes(matrices.b, matrices.sizes, put), by_blocks)
         else:
             self.multiply(None)
         return inside
@@ -329,10 +338,9 @@ class Group:
     def results(self, b: Builder) -> list[ir.Value]:
         """The leaves of the result."""
         fields = views_in(self.views[self.root])
-        waiting = [x for x in dict.fromkeys(fields) if isinstance(x, Deferred)]
         outs: dict[Deferred, View] = {}
-        inside = self.joined(waiting, outs)
-        waiting = [x for x in waiting if x not in inside]
+        inside = self.joined(list(dict.fromkeys(fields)), outs)
+        waiting = [x for x in dict.fromkeys(fields) if isinstance(x, Deferred) and x not in inside]
         outs.update({x: self.output(b, x) for x in waiting})
         for several in [waiting] if self.by_rows and waiting else group_by_size(waiting):
             build_results(b, {x: outs[x] for x in several})
