@@ -19,6 +19,8 @@ from relay.op.qnn.convert import Dequantize, Quantize
 from relay.op.registry import registry
 from relay.op.reshape import BatchFlatten, ExpandDims, Reshape, Squeeze, Transpose
 from relay.op.slice import StridedSlice
+from relay.op.take import Take
+from relay.transform.passes.common_subexpressions import eliminate_common_subexpr
 from relay.transform.passes.quantized_arithmetic import is_known
 from relay.transform.rewriting.example import show as show
 from relay.transform.rewriting.forms import ANF
@@ -31,7 +33,7 @@ MAX_DISTANCES = {"int8": 128, "uint8": 255}
 """How far a byte may be from a zero point of 0; twice as far from any other."""
 MATRICES = (Dense, MatMul, BatchMatMul)
 WINDOWS = tuple([registry[f"nn.conv{n}d{how}"] for how in ("", "_transpose") for n in (1, 2, 3)])
-MOVING = (Reshape, Transpose, Squeeze, ExpandDims, BatchFlatten, StridedSlice)
+MOVING = (Reshape, Transpose, Squeeze, ExpandDims, BatchFlatten, StridedSlice, Take)
 CHOOSING = tuple(
     [registry[f"nn.{kind}max_pool{n}d"] for kind in ("", "adaptive_", "global_") for n in (1, 2, 3)]
 )
@@ -47,7 +49,7 @@ def integer_products(mod: IRModule) -> IRModule:
     quantising what was dequantised with the same scale and zero point gives the same bytes.  Where bytes go
     on into integer products, `qnn.quantize` multiplies by `1 / scale`, and keeps what is above the zero point
     in int16, unless that is 0 and a convolution of several taps reads it: halves may be rounded to the other
-    side.
+    side.  Several who read the same bytes read what is computed once.
 
     >>> text = "def @main(%x: Tensor[(2, 4), uint8], %w: Tensor[(3, 4), int8]) { "
     >>> text += "nn.dense(qnn.dequantize(%x, 0.5, 3), qnn.dequantize(%w, 0.25, 0)) }"
@@ -65,7 +67,7 @@ def integer_products(mod: IRModule) -> IRModule:
     if moved is mod:
         return mod
     wide = apply_rules(moved, {Dequantize: (_centred_first,), Subtract: (_kept_wide,), Cast: (_kept_wide,)})
-    return apply_rules(wide, {Quantize: (_rounded_at_once,)})
+    return eliminate_common_subexpr(apply_rules(wide, {Quantize: (_rounded_at_once,)}))
 
 
 # --- where numbers are dequantised ---
