@@ -1,5 +1,6 @@
 """Operators as those that there is native code for."""
 
+from relay.backend.native.program.byte_operands import byte_operands, multiplies_bytes
 from relay.backend.native.program.narrow_products import narrow_products
 from relay.ir.module import IRModule
 from relay.transform.passes.expand_composites import expand_composites
@@ -12,7 +13,8 @@ from relay.transform.rewriting.registry import module_pass, rules
 
 @module_pass("expand_operators", opt_level=0)
 def expand_operators(mod: IRModule) -> IRModule:
-    """Expand composite operators, and narrow products of small integers (`narrow_products`).
+    """Expand composite operators, and narrow products of small integers (`narrow_products`), to bytes where
+    the machine multiplies these (`byte_operands`).
 
     If there are any, the module is converted to A-normal form: bindings from decompositions, nested in
     calls, would separate the groups of `fuse_ops`.
@@ -29,5 +31,6 @@ def expand_operators(mod: IRModule) -> IRModule:
     """
     expanded = RulePass(rules[expand_composites]).run(mod)
     narrow = RulePass(rules[narrow_products])
-    expanded = narrow(expanded) if PassContext.current().is_enabled(narrow.info) else expanded
+    for step in (narrow, *([RulePass(rules[byte_operands])] if multiplies_bytes() else [])):
+        expanded = step(expanded) if PassContext.current().is_enabled(step.info) else expanded
     return mod if expanded is mod else RulePass(rules[to_anf]).run(expanded)

@@ -1,0 +1,86 @@
+"""Products of bytes less their zero point, on machines that add up products of bytes."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relay
+from relay.backend.native.host.compiler import Compiler
+from relay.backend.native.llvm.jit import compiling_for
+from relay.backend.native.llvm.processors import processor_named
+from relay.backend.native.program.byte_operands import byte_operands
+from relay.pipelines import optimize_for_native
+from relay.transform.rewriting.pipeline import RulePass
+from relay.transform.rewriting.registry import rules
+from relay.typecheck.infer import infer
+
+rng = np.random.default_rng(0)
+IMAGE, FILTERS = (1, 7, 7, 16), (3, 3, 16, 8)
+Product = Callable[[Any, Any], Any]
+
+
+def conv(x: Any, w: Any, **attrs: Any) -> Any:
+    return relay.nn.conv2d(
+        x, w, channels=8, kernel_size=(3, 3), data_layout="NHWC", kernel_layout="HWIO", out_dtype="int32",
+        **attrs,
+    )  # fmt: skip
+
+
+def less(x: Any, point: int) -> Any:
+    return relay.cast(x, "int16") - relay.const(np.int16(point))
+
+
+def rounded(x: Any, low: float, high: float) -> Any:
+    scaled = relay.cast(x, "float32") * relay.const(np.float32(0.9))
+    return relay.cast(relay.clip(relay.round(scaled), low, high), "int16")
+
+
+def pooled(x: Any) -> Any:
+    return relay.nn.max_pool2d(x, pool_size=(2, 2), layout="NHWC")
+
+
+CASES: dict[str, tuple[Product, tuple[int, ...], tuple[int, ...]]] = {
+    "padding": (lambda x, w: conv(less(x, 7), w, padding=(1, 2), strides=(2, 2)), IMAGE, FILTERS),
+    "no zero point": (lambda x, w: conv(relay.cast(x, "int16"), w, padding=(1, 1)), IMAGE, FILTERS),
+    "dense": (lambda x, w: relay.nn.dense(less(x, 200), w, out_dtype="int32"), (5, 19), (6, 19)),
+    "matmul": (lambda x, w: relay.nn.matmul(less(x, 200), w, out_dtype="int32"), (5, 19), (19, 6)),
+    "rounded": (lambda x, w: conv(pooled(rounded(x, -100.0, 120.0)), w, padding=(1, 1)), IMAGE, FILTERS),
+    "from 0 on": (lambda x, w: conv(rounded(x, 0.0, 255.0), w, padding=(1, 1)), IMAGE, FILTERS),
+}
+
+
+def program(name: str) -> tuple[Any, Any, Any]:
+    """A module, its data, and its weight: the greatest and the least bytes among them."""
+    product, shape, weight = CASES[name]
+    data = rng.integers(0, 256, shape).astype("uint8")
+    data.flat[::3] = 255
+    w = rng.integers(-128, 128, weight).astype("int8")
+    x = relay.var("x", shape=shape, dtype="uint8")
+    return infer(relay.IRModule.from_expr(relay.Function([x], product(x, relay.const(w))))), data, w
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_sums_are_equal(name: str) -> None:
+    mod, data, _ = program(name)
+    made = infer(RulePass(rules[byte_operands]).run(mod))
+    assert made is not mod
+    expected = relay.create_executor("debug", mod=mod).evaluate()(data)
+    for executor in ("debug", "native"):
+        found = relay.create_executor(executor, mod=made).evaluate()(data)
+        np.testing.assert_array_equal(np.asarray(found), np.asarray(expected))
+
+
+def test_dense_gives_what_int64_says() -> None:
+    mod, data, w = program("dense")
+    built: Any = relay.build(infer(RulePass(rules[byte_operands]).run(mod)))
+    np.testing.assert_array_equal(built(data), (data.astype("int64") - 200) @ w.astype("int64").T)
+
+
+@pytest.mark.parametrize("name", ["padding", "matmul", "rounded"])
+def test_tiles_of_such_machines_multiply_bytes(name: str) -> None:
+    mod, _, _ = program(name)
+    with compiling_for(processor_named("x86-64-v4+avx512vnni")):
+        made = Compiler(optimize_for_native(mod, ["main"]), ["main"])
+    assert "@relay.tile.int32.uint8.int8" in "".join([p.text for p in made.program.pieces])
