@@ -21,15 +21,19 @@ import numpy as np
 from peer_models import model
 from peer_systems import Run, onnx_model
 from peers import Worker, ratio, take_rounds
+from speech_model import quantised_speech
 
-NAMES = ("ResNet-50", "MobileNetV2", "BERT-base, 128 tokens")
+SPEECH = "speech"
+NAMES = ("ResNet-50", "MobileNetV2", "BERT-base, 128 tokens", SPEECH)
 SYSTEMS = ("Relay", "ONNX Runtime", "OpenVINO")
+OPEN_SIZE = 96
+"""Of dimensions that a file leaves open."""
 SAMPLES = 4
 """Random inputs that say how large numbers get."""
 
 
 def random_inputs(path: str) -> dict[str, Any]:
-    """A random input for each of a file's, whose open sizes are 1."""
+    """A random input for each of a file's, whose open sizes are all one."""
     onnx: Any = import_module("onnx")
     rng, found = np.random.default_rng(0), dict[str, Any]()
     graph = onnx.load(path, load_external_data=False).graph
@@ -37,7 +41,7 @@ def random_inputs(path: str) -> dict[str, Any]:
     for x in graph.input:
         if x.name not in given:
             t = x.type.tensor_type
-            shape = [d.dim_value or 1 for d in t.shape.dim]
+            shape = [d.dim_value or OPEN_SIZE for d in t.shape.dim]
             dtype = onnx.helper.tensor_dtype_to_np_dtype(t.elem_type)
             is_float = dtype.kind == "f"
             found[x.name] = (rng.normal(size=shape) if is_float else rng.integers(0, 1000, shape)).astype(
@@ -48,6 +52,8 @@ def random_inputs(path: str) -> dict[str, Any]:
 
 def quantised(name: str, folder: Path) -> str:
     """The file of a model by its name, quantised."""
+    if name == SPEECH:
+        return quantised_speech(folder)
     onnx, tools = import_module("onnx"), import_module("onnxruntime.quantization")
     of, rng = model(name), np.random.default_rng(1)
     plain, prepared, path = (str(folder / f"{name}.{kind}.onnx") for kind in ("plain", "prepared", "qdq"))

@@ -15,7 +15,7 @@ from relay.ir.dtype import integer_range, is_integer
 from relay.ir.expr import Constant
 
 MOST_BITS = 16
-GREATEST = 1e30
+FINITE_LIMIT = 1e30
 """What magnitudes stay below, so that nothing becomes infinite."""
 MOST_VALUES = 64
 """How many values are looked at to find how large one may be."""
@@ -91,7 +91,7 @@ def magnitude(x: ir.Value) -> float | None:
                 return None
             continue
         own = greatest_of(v, [found[p] for p in parts])
-        if own is None or not own < GREATEST:
+        if own is None or not own < FINITE_LIMIT:
             return None
         found[v] = own
     return found[x]

@@ -23,7 +23,7 @@ from relay.transform.rewriting.rewriter import Rewriter, apply_rules, call, call
 from relay.transform.rewriting.splat import scalar, uniform
 
 WINDOWS = tuple([registry[f"nn.conv{n}d"] for n in (1, 2, 3)])
-GREATEST_BYTE = 255
+BYTE_MAX = 255
 
 
 def multiplies_bytes() -> bool:
@@ -56,7 +56,7 @@ def _kept_in_bytes(w: Rewriter, e: Call) -> Expr | None:
     op, (x,) = found
     low, high = op.a_min, op.a_max
     t = tensor(w, x)
-    is_whole = low == int(low) and high == int(high) and 0 <= high - low <= GREATEST_BYTE
+    is_whole = low == int(low) and high == int(high) and 0 <= high - low <= BYTE_MAX
     if t is None or t.dtype != "float32" or not is_whole:
         return None
     above = e.args[0]
