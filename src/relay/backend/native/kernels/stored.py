@@ -8,6 +8,7 @@ from relay.backend.native.kernels.block_matrices import BlockMatrix
 from relay.backend.native.kernels.paired_products import rounded_product
 from relay.backend.native.kernels.rounded_products import GROUP, GROUP_BYTES, RoundedProduct, Rounding
 from relay.backend.native.kernels.row_products import RowProduct, row_bytes
+from relay.backend.native.kernels.sums import Tail
 from relay.backend.native.llvm.machine import host
 from relay.backend.native.loops.builder import Builder
 from relay.backend.native.loops.nodes import Buffer, Index, Value
@@ -24,7 +25,6 @@ READ_NANOSECONDS = 0.05
 """Nanoseconds for a byte that is read."""
 KEPT = frozenset({"float16", "bfloat16", "int8"})
 """Dtypes of fewer bits than float32 that a matrix is kept in."""
-Tail = Callable[[Index, Index, Index, Index], None]
 
 
 def write_rows(

@@ -68,8 +68,8 @@ def held(x: ir.Value, kind: str) -> tuple[ir.Value, float] | None:
     """What is replaced by a constant where it is beyond that."""
     match x:
         case ir.Apply("select", (ir.Apply(op, (y, ir.Const() as bound)), ir.Const() as edge, z)):
-            is_alike = op == kind and y is z and bound is edge and not isinstance(y, int)
-            return (y, float(edge.value)) if is_alike else None
+            is_alike = op == kind and y is z and bound is edge
+            return (y, float(edge.value)) if is_alike and not isinstance(y, int) else None
         case _:
             return None
 

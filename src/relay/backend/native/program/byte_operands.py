@@ -11,7 +11,6 @@ from relay.ir.module import IRModule
 from relay.ir.type import TensorType
 from relay.op.arithmetic import Add, Subtract
 from relay.op.cast import Cast
-from relay.op.nn.dense import BatchMatMul, Dense, MatMul
 from relay.op.nn.layout import pads
 from relay.op.numeric import along_channels
 from relay.op.registry import registry
@@ -42,6 +41,10 @@ def byte_operands(mod: IRModule) -> IRModule:
     >>> text = "def @main(%x: Tensor[(2, 2), uint8]) { "
     >>> text += "nn.dense(cast(%x, dtype=int16) - 3i16, [[1i8, 2i8], [-1i8, 5i8]], out_dtype=int32) }"
     >>> show(byte_operands, text)
+    def @main(%x: Tensor[(2, 2), uint8]) -> Tensor[(2, 2), int32] {
+      %0 = nn.dense(%x, [[1i8, 2i8], [-1i8, 5i8]], out_dtype=int32);
+      %0 - [3i32, 4i32] * cast(3i16, dtype=int32)
+    }
     """
     kept = apply_rules(mod, {Cast: (_kept_in_bytes,)})
     later = apply_rules(kept, dict.fromkeys((*MOVING, *CHOOSING), (_widened_later,)))
@@ -105,20 +108,20 @@ def _taken(w: Rewriter, e: Call) -> Expr | None:
     if found is None or not isinstance(weight, Constant) or out is None or out.dtype != "int32":
         return None
     x, point, sign = found
-    is_product = isinstance(op, Dense | MatMul | BatchMatMul) or op.groups == 1
-    if not is_product or weight.value.dtype != np.int8 or weight.value.ndim < 2:
+    is_window = type(op) in WINDOWS
+    if (is_window and op.groups != 1) or weight.value.dtype != np.int8:
+        return None
+    if not is_window and weight.value.ndim != 2:
         return None
     if point is None:
         return call(op, (x, e.args[1]), e)
-    if isinstance(op, WINDOWS) and any(map(any, pads(op.padding, len(op.data_layout) - 2))):
+    if is_window and any(map(any, pads(op.padding, len(op.data_layout) - 2))):
         value = uniform(w, point)
         if value is None:
             return None
         x, op = padded(x, op, -sign * int(value), e)
     own, axis = channel_axes(op, weight.value.shape)
     axes = tuple([i for i in range(weight.value.ndim) if i != own])
-    if isinstance(op, BatchMatMul | MatMul) and weight.value.ndim > 2:
-        return None
     sums = weight.value.sum(axes, dtype="int32")
     totals = Constant(sums, TensorType(sums.shape, "int32"), span=e.span)
     shift = call_of("cast", (point,), e, dtype="int32")
