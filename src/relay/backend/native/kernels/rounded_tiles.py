@@ -20,7 +20,8 @@ from relay.backend.native.kernels.rounded_products import (
     Rounding,
 )
 from relay.backend.native.kernels.row_products import params_of, row_bytes
-from relay.backend.native.kernels.stored import Tail, as_float32
+from relay.backend.native.kernels.stored import as_float32
+from relay.backend.native.kernels.sums import Tail
 from relay.backend.native.llvm.machine import Machine, host
 from relay.backend.native.loops.builder import Builder
 from relay.backend.native.loops.functions import kernel_function
@@ -330,7 +331,8 @@ def write_tiles(
             stack_of_tiles(b, rows, tile)
             if tail is not None:
                 left = b.times(first, lanes)
-                tail(0, rows, left, b.minus(b.smaller(b.times(b.plus(first, count), lanes), columns), left))
+                end = b.smaller(b.times(b.plus(first, count), lanes), columns)
+                tail(0, rows, left, b.minus(end, left), None)
 
         b.loop(b.minus(end, begin), (), one)
 
