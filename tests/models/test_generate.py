@@ -139,6 +139,52 @@ def test_requests_of_a_batch_are_each_as_alone(model: LanguageModel) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("kind", ["whole", "paged", "ring"])
+def test_rows_of_a_session_go_on_where_each_has_ended(kind: str, tmp_path: Path) -> None:
+    window = 32 if kind == "ring" else None
+    model = load(written(tmp_path / "a", eos_token_id=END), cache=kind, window=window)
+    session = Session(model, 3)
+    prompts = [[3, 1, 4], [1, 2, 6, 6, 5, 10, 10], [5, 6, 7, 8]]
+    first = model.generate(prompts, max_tokens=6, session=session)
+    assert [f.tokens for f in first] == [expected(model, p, 6) for p in prompts]
+    longer = [[*p, *f.tokens, 7] for p, f in zip(prompts, first, strict=True)]
+    longer[2] = [5, 6, 1]
+    again = model.generate(longer, max_tokens=5, session=session)
+    assert [f.tokens for f in again] == [expected(model, p, 5) for p in longer]
+    assert [f.read_tokens for f in again] == [2, 2, 1]
+    session.save(tmp_path / "saved.safetensors")
+    more = [[*t, 2, 3] for t in session.tokens]
+    loaded = Session.load(model, tmp_path / "saved.safetensors")
+    found = model.generate(more, max_tokens=4, session=loaded)
+    assert [f.tokens for f in found] == [expected(model, p, 4) for p in more]
+    assert [f.read_tokens for f in found] == [2, 2, 2]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["paged", "ring", "int8"])
+def test_other_caches_serve_tokens_ahead_and_interrupts(kind: str, tmp_path: Path) -> None:
+    window = 32 if kind == "ring" else None
+    model = load(written(tmp_path / "a", eos_token_id=END), cache=kind, window=window)
+    session = Session(model)
+    wanted = model.generate([3, 1, 4], max_tokens=12).tokens
+    if kind != "int8":
+        assert wanted == expected(model, [3, 1, 4], 12)
+    assert model.generate([3, 1, 4], max_tokens=12, lookup=1, session=session).tokens == wanted
+    pieces = []
+
+    def fail(text: str) -> None:
+        pieces.append(text)
+        if len(pieces) == 2:
+            raise KeyboardInterrupt
+
+    model.tokenizer = Letters()
+    with pytest.raises(KeyboardInterrupt):
+        model.generate([3, 1, 5], max_tokens=9, session=session, on_text=fail)
+    assert session.tokens == [[] if kind == "ring" else [3, 1]]
+    assert model.generate([3, 1, 4], max_tokens=12, session=session).tokens == wanted
+
+
+@pytest.mark.long
 def test_tokens_proposed_ahead_change_nothing(model: LanguageModel, tmp_path: Path) -> None:
     draft = load(written(tmp_path / "draft", num_hidden_layers=1, eos_token_id=END))
     for prompt in ([3, 1, 4], [1, 2], [10, 10, 10]):

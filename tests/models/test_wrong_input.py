@@ -60,7 +60,11 @@ def test_a_session_is_of_the_model(model: LanguageModel, tmp_path: Path) -> None
 @pytest.mark.parametrize("tokens", ["", "[[1", "3", '[["a"]]', "[]"])
 def test_a_saved_session_that_is_damaged(model: LanguageModel, tmp_path: Path, tokens: str) -> None:
     path = tmp_path / "s.safetensors"
-    save_file({"0": np.zeros(1, "float32")}, path, {"format": "1", "model": repr(model), "tokens": tokens})
+    save_file(
+        {"0": np.zeros(1, "float32")},
+        path,
+        {"format": "2", "model": repr(model), "tokens": tokens, "written": "[1]"},
+    )
     with pytest.raises(relay.RelayError, match="bad-session"):
         Session.load(model, path)
 

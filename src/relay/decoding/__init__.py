@@ -3,12 +3,14 @@
 from relay.decoding.constraint import Automaton, of_json_schema, of_regex
 from relay.decoding.generate import Generation, generate, stream
 from relay.decoding.options import Options
+from relay.decoding.pool import Pool
 from relay.decoding.session import Session
 
 __all__ = [
     "Automaton",
     "Generation",
     "Options",
+    "Pool",
     "Session",
     "generate",
     "of_json_schema",

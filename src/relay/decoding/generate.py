@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from relay.decoding.adapters import expect_adapters
 from relay.decoding.choices import constraint_of
 from relay.decoding.options import Options, options_of
 from relay.decoding.program import PROPOSED, Form, form_of, generate_text, speculate_text
@@ -50,6 +51,10 @@ class Row:
     """How many tokens are to come that its prompt has."""
     reason: str = ""
     tokens: list[int] = field(default_factory=list[int])
+
+    def read(self) -> list[int]:
+        """The tokens that the model has read in the end: all but the last."""
+        return [*self.prompt, *self.tokens[:-1]]
 
     def add(self, token: int) -> str:
         """One more token: the text that has become certain."""
@@ -162,20 +167,27 @@ class Request:
     ) -> None:
         self.model, self.o, self.on_text = model, options, on_text
         expect_prompts(model, prompts, options)
-        model.expect_adapter(options.adapter)
+        expect_adapters(options.adapter, [*model.adapted], len(prompts))
         if options.is_speculative and len(prompts) > 1:
             said = "tokens are proposed ahead for one request at a time"
             fail("option-value", said, hint="give one prompt")
+        if options.is_speculative and model.memory.is_state:
+            hint = "leave out `draft` and `lookup`"
+            fail("option-value", "this model cannot take back tokens that are proposed ahead", hint=hint)
         self.session = Session(model, len(prompts)) if session is None else session
         if not isinstance(self.session, Session) or self.session.model is not model:
             fail("option-value", "`session` is not a session of this model", hint="make one: Session(model)")
         if self.session.rows != len(prompts):
             fail("option-value", f"the session has {self.session.rows} rows, not {len(prompts)}")
-        longest = max(map(len, prompts))
-        self.most = min(options.max_tokens, model.context - longest if model.context else options.max_tokens)
-        """How many tokens each request gets: no more than the context of the model has room for."""
+        most = [
+            min(options.max_tokens, model.limit - len(p) if model.limit else options.max_tokens)
+            for p in prompts
+        ]
+        self.most = max(most)
+        """The most tokens that a request gets: no more than the context of the model has room for."""
         self.rows = [
-            Row(p, Words(model.tokenizer, options.stop), model.end_tokens, self.most) for p in prompts
+            Row(p, Words(model.tokenizer, options.stop), model.end_tokens, n)
+            for p, n in zip(prompts, most, strict=True)
         ]
         self.start = self.first = 0.0
 
@@ -187,23 +199,30 @@ class Request:
     def decoded(self) -> list[Generation]:
         """What each row has given."""
         session, prompts = self.session, [r.prompt for r in self.rows]
-        shared = session.common(prompts)
-        session.roll_back(shared)
-        room = max(map(len, prompts)) + self.most + PROPOSED + 1
-        session.reserve(room)
+        shared = session.begin(prompts)
+        room = self.most + PROPOSED + 1
+        session.store.reserve([len(p) + room for p in prompts])
         if self.most > 0:
-            cache, end = self.speculated(shared) if self.o.is_speculative else self.streamed(shared)
-            session.cache = cache
-            last = int(end[0])
-            session.tokens = [[*r.prompt, *r.tokens][:last] for r in self.rows]
+            try:
+                cache, ends = self.speculated(shared[0]) if self.o.is_speculative else self.streamed(shared)
+            except BaseException:
+                session.abandon()
+                raise
+            done = [r.read()[:end] for r, end in zip(self.rows, ends, strict=True)]
+            session.finish(cache, done, [end + self.ahead for end in ends])
         finish = time.perf_counter()
         return [
             Generation(
-                r.words.text, r.tokens, r.reason or "closed", len(r.prompt), len(r.prompt) - shared,
+                r.words.text, r.tokens, r.reason or "closed", len(r.prompt), len(r.prompt) - n,
                 self.first - self.start, finish - self.first,
             )
-            for r in self.rows
+            for r, n in zip(self.rows, shared, strict=True)
         ]  # fmt: skip
+
+    @property
+    def ahead(self) -> int:
+        """How many places behind the last token may have been written to."""
+        return PROPOSED + 1 if self.o.is_speculative else 0
 
     def emit(self, tokens: Array) -> bool:
         """Take a token of each row: whether more are wanted."""
@@ -218,36 +237,44 @@ class Request:
         """Take the tokens of a round of one request."""
         return all(self.emit(tokens[i : i + 1]) for i in range(len(tokens)) if tokens[i] >= 0)
 
-    def streamed(self, shared: int) -> tuple[Any, Array]:
-        """The cache and the position after decoding token by token."""
-        prompts = [r.prompt for r in self.rows]
-        shortest = min(map(len, prompts))
-        for r in self.rows:
-            r.given = len(r.prompt) - shortest
-        n = len(prompts)
+    def streamed(self, shared: Sequence[int]) -> tuple[Any, list[int]]:
+        """The cache and the position of each row after decoding token by token.
+
+        Rows read their prompts together, whatever their length, if the model can do so; else as far as the
+        shortest goes, and the others go on token by token.
+        """
+        news = [r.prompt[n:] for r, n in zip(self.rows, shared, strict=True)]
+        longest, shortest = max(map(len, news)), min(map(len, news))
+        width = longest if self.model.reads_ragged else shortest
+        for r, new in zip(self.rows, news, strict=True):
+            r.given = max(len(new) - width, 0)
+        n = len(news)
         constraint = constraint_of(self.model, self.o, n)
-        form = form_of(self.o, n, constraint.kind)
+        form = form_of(self.o, n, constraint.kind, self.model.reads_ragged)
         args: dict[str, Any] = {
-            "prompt": ints([p[shared:shortest] for p in prompts]),
-            "rest": padded([p[shortest:] for p in prompts]),
+            "prompt": ints([[*new[:width], *new[-1:] * (width - len(new))] for new in news]),
+            "rest": padded([new[width:] for new in news]),
             "cache": self.session.cache,
-            "position": np.full(n, shared, "int32"),
-            "known": padded(prompts),
+            "position": ints(shared),
+            "known": padded([r.prompt for r in self.rows]),
             "seeds": seeds(self.o, n),
-            "most": np.full(n, self.most, "int32"),
+            "most": ints([r.most for r in self.rows]),
             "stops": ints([[t] for t in self.model.end_tokens] or [[-1]]),
             "s": self.o.settings,
             "emit": self.emit,
             **constraint.arguments,
         }
+        if form.is_ragged:
+            args["ends"] = ints([len(r.prompt) for r in self.rows])
         if form.process == "python":
             args["process"] = self.process
-        return self.called(program(self.model, form), args)
+        cache, end = self.called(program(self.model, form), args)
+        return cache, end.tolist()
 
     def called(self, made: "Made", args: dict[str, Any]) -> Any:
         """The result of the program; time counts from here."""
         self.start = self.first = time.perf_counter()
-        return made.call(weights=made.weights[self.o.adapter], **args)
+        return made.call(weights=made.weights.of(self.o.adapter), **args)
 
     def process(self, logits: Array) -> Array:
         """The logits that a function of Python gives for the tokens so far."""
@@ -255,8 +282,8 @@ class Request:
         ids = padded([[*r.prompt, *r.tokens] for r in self.rows]).astype("int32")
         return np.asarray(self.o.process(ids, logits), "float32")
 
-    def speculated(self, shared: int) -> tuple[Any, Array]:
-        """The cache and the position after decoding with proposals."""
+    def speculated(self, shared: int) -> tuple[Any, list[int]]:
+        """The cache and the position of the row after decoding with proposals."""
         (row,) = self.rows
         form = form_of(self.o, 1, "ahead")
         made = program(self.model, form, self.o.draft, by_lookup=self.o.draft is None)
@@ -270,12 +297,13 @@ class Request:
             text = ints([*row.prompt, *[0] * (self.most + PROPOSED + 1)])
             args |= {"width": self.o.lookup, "text": text, "length": len(row.prompt)}
         else:
-            # The draft reads the prompt as a whole: its cache is of this request alone.
+            # The cache of the draft is of this request alone: both read the prompt as a whole.
             shared = 0
             room = len(row.prompt) + self.most + 2 * PROPOSED
             args |= {"draft": made.draft_weights, "draft_cache": self.o.draft.cache(1, room)}
         args |= {"prompt": ints([row.prompt[shared:]]), "position": ints([shared])}
-        return self.called(made, args)
+        cache, end = self.called(made, args)
+        return cache, end.tolist()
 
 
 @dataclass
@@ -283,8 +311,8 @@ class Made:
     """A program of a model, compiled."""
 
     call: Callable[..., Any]
-    weights: dict[str | None, Any]
-    """By the name of an adapter."""
+    weights: Any
+    """Those of the model: `weights.of(adapter)`."""
     draft_weights: Any = None
 
 
@@ -298,12 +326,12 @@ def program(model: Any, form: Form, draft: Any = None, by_lookup: bool = False) 
             if draft.vocabulary != vocabulary:
                 hint = "a draft model has the tokens of the model"
                 fail("option-value", f"the draft has {draft.vocabulary} tokens, not {vocabulary}", hint=hint)
-            text = speculate_text(form, cache, vocabulary, draft.cache_type(1, "d"))
+            text = speculate_text(form, cache, vocabulary, draft.cache_type(1))
         elif by_lookup:
             text = speculate_text(form, cache, vocabulary)
         else:
             text = generate_text(form, cache, vocabulary)
-        mod, weights, others = model.extended(text, draft)
+        mod, weights, others = model.extended(text, draft, form.by_row)
         call = build(mod, entries=["generate_tokens"])["generate_tokens"]
         known[key] = Made(call, weights, others)
     return known[key]
@@ -321,8 +349,8 @@ def expect_prompts(model: Any, prompts: list[list[int]], o: Options) -> None:
         if not all(0 <= t < model.vocabulary for t in p):
             wrong = next(t for t in p if not 0 <= t < model.vocabulary)
             fail("option-value", f"the model has {model.vocabulary} tokens, and none is {wrong}")
-        if model.context and len(p) >= model.context:
-            most = model.context - 1
+        if model.limit and len(p) >= model.limit:
+            most = model.limit - 1
             message = f"the prompt has {len(p)} tokens, and the model reads {most} before it writes"
             fail("prompt-too-long", message, hint="shorten it, or use a model of a longer context")
 

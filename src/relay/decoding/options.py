@@ -7,6 +7,7 @@ from typing import Any, NoReturn, cast
 
 import numpy as np
 
+from relay.decoding.adapters import Choice
 from relay.diagnostic import did_you_mean, fail
 
 Process = str | Callable[..., Any]
@@ -20,7 +21,7 @@ NUMBERS: dict[str, tuple[type, float, float]] = {
     "frequency_penalty": (float, -inf, inf), "seed": (int, 0, 2**64 - 1), "lookup": (int, 0, 64),
 }  # fmt: skip
 """Of the options that are numbers the type, the least value and the greatest."""
-TEXTS = ("regex", "grammar", "adapter")
+TEXTS = ("regex", "grammar")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +60,7 @@ class Options:
     grammar: str | None = None
     draft: Any = None
     lookup: int = 0
-    adapter: str | None = None
+    adapter: Choice = None
 
     def __post_init__(self) -> None:
         for name, (kind, low, high) in NUMBERS.items():
@@ -67,6 +68,9 @@ class Options:
         for name in TEXTS:
             if not isinstance(getattr(self, name), str | None):
                 cannot_be(name, getattr(self, name), "it is a text")
+        names: Any = [*self.adapter] if isinstance(self.adapter, list | tuple) else [self.adapter]
+        if not all(isinstance(name, str | None) for name in names):
+            cannot_be("adapter", self.adapter, "it is a text, or a list with a text or None for each row")
         stops: Any = (self.stop,) if isinstance(self.stop, str) else self.stop
         if not is_list_of_texts(stops):
             cannot_be("stop", self.stop, "it is a text, or a list of texts")

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from relay.decoding.adapters import is_by_row
 from relay.decoding.options import Options
 
 PROCESSORS = ("temperature", "top_k", "top_p", "min_p", "typical")
@@ -21,15 +22,20 @@ class Form:
     """`""`, `"automaton"`, or `"mask"` where a function of Python says which tokens may follow."""
     process: str
     """A Relay function, or `"python"`, or `""`."""
+    is_ragged: bool
+    """Whether several rows end their prompts at places of their own."""
+    by_row: bool
+    """Whether each row has an adapter of its own."""
 
 
-def form_of(o: Options, rows: int, constraint: str) -> Form:
+def form_of(o: Options, rows: int, constraint: str, reads_ragged: bool = False) -> Form:
     """The form of the program for options."""
     is_drawn = o.temperature > 0
     neutral = {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "min_p": 0.0, "typical": 1.0}
     used = tuple([name for name in PROCESSORS if is_drawn and getattr(o, name) != neutral[name]])
     process = o.process if isinstance(o.process, str) else "python" if o.process is not None else ""
-    return Form(rows, is_drawn, o.has_penalties, used, constraint, process)
+    ragged, by_row = reads_ragged and rows > 1, is_by_row(o.adapter)
+    return Form(rows, is_drawn, o.has_penalties, used, constraint, process, ragged, by_row)
 
 
 def processed(form: Form) -> str:
@@ -69,18 +75,23 @@ def generate_text(form: Form, cache: str, vocabulary: int) -> str:
         extra = f"%allowed: {mask}, %follow: fn(Tensor[({b},), int32], {mask}) -> {mask},"
     if form.process == "python":
         extra += f"%process: fn(Tensor[({b}, {v}), float32]) -> Tensor[({b}, {v}), float32],"
+    read, begin = "@step(%weights, %prompt, %cache, %position)", "%position + cast(t, int32)"
+    if form.is_ragged:
+        extra += f"%ends: Tensor[({b},), int32],"
+        read, begin = "@read(%weights, %prompt, %cache, %position, %ends)", "%ends"
     pick = "@sample(%logits, %keys)" if form.is_drawn else "(@greedy(%logits), %keys)"
     return f"""
 import "std/decode"
 import "std/constrain"
 
+attributes @generate_tokens {{ donate: "cache" }}
 def @generate_tokens(
   %weights: Weights, %prompt: Tensor[({b}, t), int32], %rest: Tensor[({b}, p), int32], %cache: {cache},
   %position: Tensor[({b},), int32], %known: Tensor[({b}, n), int32], %seeds: Tensor[({b},), uint64],
   %most: Tensor[({b},), int32], %stops: Tensor[(m, w), int32], %s: Settings, {extra}
   %emit: fn(Tensor[({b},), int32]) -> bool
 ) {{
-  let (%logits, %cache) = @step(%weights, %prompt, %cache, %position);
+  let (%logits, %cache) = {read};
   let %h = @history(%known, @keys_of(%seeds), %most, %logits, %stops, {own});
   let %sampler = Sampler {{
     process: fn (%logits, %h) {{ {processed(form)} }},
@@ -91,7 +102,7 @@ def @generate_tokens(
   let %read = fn (%x: Tensor[({b}, 1), int32], %c, %p: Tensor[({b},), int32]) {{
     @step(%weights, %x, %c, %p)
   }};
-  let %begin = %position + cast(t, int32);
+  let %begin = {begin};
   let (%cache, %end, _) = @stream(%read, %sampler, %emit, %rest, %logits, %cache, %begin, %h);
   (%cache, %end)
 }}
@@ -106,6 +117,7 @@ def speculate_text(form: Form, cache: str, vocabulary: int, draft_cache: str = "
     shape = f"Tensor[({k + 1},), int32]"
     accept = "@accept_sampled" if form.is_drawn else "@accept_greedy"
     warm = with_settings(form, "%logits")
+    donated = '("cache", "draft_cache")' if draft_cache else '"cache"'
     if draft_cache:
         extra = f"%draft: DraftWeights, %draft_cache: {draft_cache},"
         pick = "@sample(%logits, %keys)" if form.is_drawn else "(@greedy(%logits), %keys)"
@@ -128,6 +140,7 @@ def speculate_text(form: Form, cache: str, vocabulary: int, draft_cache: str = "
 import "std/decode"
 import "std/speculative"
 
+attributes @generate_tokens {{ donate: {donated} }}
 def @generate_tokens(
   %weights: Weights, %prompt: Tensor[(1, t), int32], %cache: {cache}, %position: Tensor[(1,), int32],
   %seeds: Tensor[(1,), uint64], %s: Settings, {extra} %emit: fn({shape}) -> bool

@@ -1,7 +1,7 @@
 """What the files of a model hold, before a program is made for it; and such files written."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -106,7 +106,32 @@ def read_checkpoint(path: Path) -> Checkpoint:
 class Adapter(NamedTuple):
     """Low-rank terms of matrices by their names: `(r, i)`, `(o, r)`, and what the product is scaled by."""
 
-    terms: Mapping[str, tuple[Any, Any, float]]
+    terms: Mapping[str, tuple[Any, Any, Any]]
+    rows: Any = None
+    """Where it stands for several: the number of the one of each row of a batch; see `stacked`."""
+
+
+def stacked(adapters: Sequence[Adapter]) -> Adapter:
+    """All adapters in one: of each matrix `(n, r, i)`, `(n, o, r)` and `(n,)`; the first of the `n` adds 0.
+
+    `rows` is empty: the program's value has numbers from 0 to `n - 1` in its place.
+    """
+    found: dict[str, tuple[Any, Any, Any]] = {}
+    for name in {name for a in adapters for name in a.terms}:
+        terms = [a.terms.get(name) for a in adapters]
+        rank = max([t[0].shape[0] for t in terms if t is not None])
+        (_, i), (o, _) = next((t[0].shape, t[1].shape) for t in terms if t is not None)
+        n = len(terms) + 1
+        a, b, scales = (np.zeros(s, "float32") for s in ((n, rank, i), (n, o, rank), (n,)))
+        for number, term in enumerate(terms, 1):
+            if term is not None:
+                one, other, scales[number] = term
+                if one.shape[1] != i or other.shape[0] != o:
+                    message = f"the adapters have {name!r} in two shapes"
+                    fail("model-file", message, hint="they are of one model")
+                a[number, : one.shape[0]], b[number, :, : one.shape[0]] = one, other
+        found[name] = (a, b, scales)
+    return Adapter(found, np.zeros(0, "int32"))
 
 
 def read_adapter(path: Path) -> Adapter:

@@ -9,6 +9,7 @@ from typing import Any
 from relay.diagnostic import fail
 from relay.ir.dtype import to_numpy
 from relay.models.blocks import numbers_of, part_of
+from relay.models.caches import WHOLE, Memory
 from relay.models.checkpoint import Adapter, Checkpoint, read_adapter, read_checkpoint
 from relay.models.decoder import Decoder
 from relay.models.gguf_settings import gguf_settings
@@ -29,6 +30,8 @@ def load(
     *,
     adapters: Mapping[str, str | Path] | None = None,
     activations: str = "float32",
+    cache: str = "whole",
+    window: int | None = None,
 ) -> LanguageModel:
     """A language model from a folder with `config.json` and `.safetensors` files, or from a GGUF file.
 
@@ -37,6 +40,10 @@ def load(
     as PEFT has them, by names; `model.adapters` has weights with each.  With `activations` "int8", what is
     multiplied with weights in blocks is rounded to 8 bits, with a scale for each 32 numbers, as llama.cpp
     does: products of integers are up to twice as fast.
+
+    `cache` says how keys and values of tokens are kept: "whole"; "int8", in a quarter of the memory; "ring",
+    of layers with a sliding window only what they see, and of all layers the last `window` tokens if it is
+    given; "paged", in pages that sessions share: see `relay.decoding.Pool`.
 
     Raises `option-value`, `cannot-read`, `model-file`, `model-unsupported`.
     """
@@ -51,16 +58,19 @@ def load(
         tensors = {k: numbers_of(x).astype(to_numpy(dtype)) for k, x in checkpoint.tensors.items()}
         checkpoint = replace(checkpoint, tensors=tensors)
     found = {name: read_adapter(Path(p)) for name, p in (adapters or {}).items()}
-    return model_of(checkpoint, found, activations)
+    return model_of(checkpoint, found, activations, Memory(cache, window))
 
 
 def model_of(
-    checkpoint: Checkpoint, adapters: Mapping[str, Adapter], activations: str = "float32"
+    checkpoint: Checkpoint,
+    adapters: Mapping[str, Adapter],
+    activations: str = "float32",
+    memory: Memory = WHOLE,
 ) -> LanguageModel:
     """The model of what files hold (`model-file`, `model-unsupported`)."""
     assemble = assembled_gguf if checkpoint.is_gguf else assembled
-    again = partial(model_of, adapters=adapters, activations=activations)
-    return LanguageModel(checkpoint, adapters, assemble, again, activations)
+    again = partial(model_of, adapters=adapters, activations=activations, memory=memory)
+    return LanguageModel(checkpoint, adapters, assemble, again, activations, memory)
 
 
 def assembled(checkpoint: Checkpoint, adapter: Adapter | None = None) -> Assembled:

@@ -13,12 +13,6 @@ from relay.ir.walk import rewrite
 from relay.text.parser import parse_module
 
 FOLDER = Path(str(resources.files("relay.models")))
-EMPTY = {
-    "llama": "KeysValues {{ keys: zeros(shape=(b, t, {heads}, {size}), dtype=float32),"
-    " values: zeros(shape=(b, t, {heads}, {size}), dtype=float32) }}",
-    "mamba": "@empty_state(%weights, zeros(shape=(b, t, 0), dtype=float32))",
-}
-"""The empty part of a cache, as the texts of families make it."""
 ROUNDED = """
 def @data<n: Dim, i: Dim>(%x: Tensor[(n, i), float32]) -> Tensor[(n, i), float32] { round_groups(%x) }
 """
@@ -61,8 +55,10 @@ def _without_alternatives(mod: IRModule, used: Collection[str]) -> IRModule:
 
 def _with_constructors(e: Expr, kept: Mapping[Constructor, Constructor | None]) -> Expr | None:
     """A match without clauses for constructors that are gone, and other constructors as they are now."""
-    if isinstance(e, Constructor):
-        return kept.get(e)
+    # Constructors are equal by name, so what holds one is made anew here.
+    children = tuple([_constructor(c, kept) for c in e.children])
+    if any(new is not old for new, old in zip(children, e.children, strict=True)):
+        return e.rebuild(children)
     if not isinstance(e, Match):
         return None
     clauses: list[Clause] = []
@@ -71,6 +67,12 @@ def _with_constructors(e: Expr, kept: Mapping[Constructor, Constructor | None]) 
         if pattern is not None:
             clauses.append(c if pattern is c.lhs else replace(c, lhs=pattern))
     return replace(e, clauses=tuple(clauses))
+
+
+def _constructor(e: Expr, kept: Mapping[Constructor, Constructor | None]) -> Expr:
+    """A constructor as it is now; anything else as it is."""
+    new = kept.get(e) if isinstance(e, Constructor) else None
+    return e if new is None else new
 
 
 def _pattern(root: Pattern, kept: Mapping[Constructor, Constructor | None]) -> Pattern | None:
@@ -89,11 +91,13 @@ def _pattern(root: Pattern, kept: Mapping[Constructor, Constructor | None]) -> P
     return replace(root, **new)
 
 
-def text_of(family: str, sizes: Mapping[str, int], layers: int) -> str:
-    """What is written for one model: the types of its weights and of its cache, and its entry functions."""
+def text_of(family: str, sizes: Mapping[str, int], layers: int, empty: str) -> str:
+    """What is written for one model: the type of its weights, and its entry functions.
+
+    `empty` is the part of a layer in a cache before the first of `%tokens`.
+    """
     numbers = ", ".join(str(n) for n in sizes.values())
     heads, size, vocabulary = sizes["kv"], sizes["size"], sizes["vocab"]
-    empty = EMPTY[family].format(heads=heads, size=size)
     return f"""// A model of {layers} layers: {", ".join(f"{k} {n}" for k, n in sizes.items())}.
 import "{family}"
 
@@ -101,10 +105,11 @@ type Weights = Model[{numbers}];
 
 // Scores of the token after the last of each row, and the cache with those that were given, which stand from
 // `%position` of their row on.
-def @step<b: Dim, t: Dim, m: Dim>(
-  %weights: Weights, %tokens: Tensor[(b, t), int32], %cache: Cache[b, m, {heads}, {size}],
+attributes @step {{ donate: "cache" }}
+def @step<b: Dim, t: Dim>(
+  %weights: Weights, %tokens: Tensor[(b, t), int32], %cache: Cache[b, {heads}, {size}],
   %position: Tensor[(b,), int32]
-) -> (Tensor[(b, {vocabulary}), float32], Cache[b, m, {heads}, {size}]) {{
+) -> (Tensor[(b, {vocabulary}), float32], Cache[b, {heads}, {size}]) {{
   @step_of(%weights, %tokens, %cache, %position)
 }}
 

@@ -88,10 +88,15 @@ class Source:
         if term is None:
             return w
         a, b, scale = term
-        self.check(f"{name} of the adapter", a, (a.shape[0], columns))
-        if b.shape[0] < begin + rows:
+        self.check(f"{name} of the adapter", a, (*a.shape[:-1], columns))
+        if b.shape[-2] < begin + rows:
             wrong_shape(f"{name} of the adapter", b.shape, (begin + rows, a.shape[0]))
-        return made("Adapted", w, a, np.ascontiguousarray(b[begin : begin + rows]), scale)
+        b = np.ascontiguousarray(b[..., begin : begin + rows, :])
+        if self.adapter.rows is None:
+            return made("Adapted", w, a, b, scale)
+        if ".expert." in name:
+            unsupported("adapters of experts, which rows of a batch cannot choose")
+        return made("AdaptedByRow", w, a, b, scale, self.adapter.rows)
 
     def check(self, name: str, x: Any, shape: tuple[int, ...]) -> None:
         """That a tensor has a shape (`model-file`)."""

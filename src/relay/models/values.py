@@ -31,9 +31,14 @@ def parts_of(root: Any) -> Iterator[Made]:
             pending += x
 
 
-def value_of(root: Any, constructors: Mapping[str, Constructor]) -> Any:
-    """The value, by constructors of a program.  Parts that are one object stay one."""
-    done: dict[int, Any] = {}
+def value_of(
+    root: Any, constructors: Mapping[str, Constructor], instead: Mapping[int, Any] | None = None
+) -> Any:
+    """The value, by constructors of a program.  Parts that are one object stay one.
+
+    `instead` has what stands for some of the parts, by their `id`.
+    """
+    done: dict[int, Any] = dict(instead or {})
     stack: list[tuple[Any, bool]] = [(root, False)]
     while stack:
         x, is_ready = stack.pop()
