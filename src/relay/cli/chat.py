@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from relay.cli.generate import shown
-from relay.cli.language_models import loaded, options_from, speeds, with_settings
+from relay.cli.language_models import loaded_with_options, speeds, with_settings
 from relay.decoding.chat import Conversation
 from relay.diagnostic import RelayError
 
@@ -16,13 +16,13 @@ HELP = "/reset begins anew, /system TEXT says how to answer, /quit ends; Ctrl-C 
 @click.argument("model")
 @with_settings
 @click.option("--system", default="", metavar="TEXT", help="What the model is told first.")
-def chat(model: str, activations: str, threads: int | None, stats: bool, system: str, **given: Any) -> None:
+def chat(model: str, threads: int | None, stats: bool, system: str, **given: Any) -> None:
     """Talk with the language model in the folder or file MODEL, by its own template for conversations.
 
     What was said before stays in its cache.
     """
-    options = options_from(given, threads, activations)
-    talk = Conversation(loaded(model, threads, activations), system)
+    found, options = loaded_with_options(model, threads, given)
+    talk = Conversation(found, system)
     with_history()
     click.echo(HELP, err=True)
     while True:

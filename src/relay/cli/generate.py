@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from relay.cli.files import STDIN
-from relay.cli.language_models import loaded, options_from, speeds, text_in, with_settings
+from relay.cli.language_models import loaded_with_options, speeds, text_in, with_settings
 
 EXAMPLES = """\b
 Examples:
@@ -27,7 +27,6 @@ Examples:
 def generate(
     model: str,
     prompt: str,
-    activations: str,
     threads: int | None,
     stats: bool,
     json_schema: str | None,
@@ -40,12 +39,12 @@ def generate(
     `-` is standard input. Ctrl-C ends it.
     """
     text = sys.stdin.read() if prompt == STDIN else prompt
-    options = options_from(given, threads, activations)
+    loaded, options = loaded_with_options(model, threads, given)
     if json_schema is not None:
         options["json_schema"] = text_in(json_schema)
     if grammar is not None:
         options["grammar"] = text_in(grammar)
-    found = loaded(model, threads, activations).generate(text, on_text=shown, regex=regex, **options)
+    found = loaded.generate(text, on_text=shown, regex=regex, **options)
     click.echo()
     if stats:
         click.echo(speeds(found), err=True)

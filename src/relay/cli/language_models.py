@@ -43,9 +43,22 @@ SETTINGS = (
         default="float32",
         help="int8 rounds what is multiplied with weights in blocks, as llama.cpp does: quicker.",
     ),
+    click.option(
+        "--cache",
+        type=click.Choice(["whole", "int8", "ring", "paged"]),
+        default="whole",
+        help="How keys and values are kept: int8 takes a quarter of the memory, ring what windows see.",
+    ),
+    click.option(
+        "--window", type=click.IntRange(1), help="How many tokens a ring keeps; there is no end to it then."
+    ),
     click.option("--threads", type=click.IntRange(1), help="How many threads compute."),
     click.option("--stats", is_flag=True, help="Print how fast it was."),
 )
+
+
+LOADING = ("activations", "cache", "window")
+"""The options that say how a model is loaded."""
 
 
 def with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -55,24 +68,27 @@ def with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def loaded(path: str, threads: int | None, activations: str) -> Any:
-    """The model of a folder or a file, which multiplies such data with weights in blocks."""
+def loaded(path: str, threads: int | None, **how: Any) -> Any:
+    """The model of a folder or a file; see `relay.models.load` for how."""
     if threads is not None:
         os.environ["RELAY_NUM_THREADS"] = str(threads)
     from relay.models import load
 
     with progress("loading"):
-        return load(path, activations=activations)
+        return load(path, **how)
 
 
-def options_from(given: Mapping[str, Any], threads: int | None, activations: str) -> dict[str, Any]:
-    """Options of `relay.decoding` from those of a command."""
+def loaded_with_options(
+    path: str, threads: int | None, given: Mapping[str, Any]
+) -> tuple[Any, dict[str, Any]]:
+    """The model of a command, and options of `relay.decoding`."""
     found = dict(given)
+    how = {name: found.pop(name) for name in LOADING}
     draft = found.pop("draft")
     if draft is not None:
-        found["draft"] = loaded(draft, threads, activations)
+        found["draft"] = loaded(draft, threads, **how)
     found["stop"] = list(found["stop"])
-    return found
+    return loaded(path, threads, **how), found
 
 
 def text_in(path: str) -> str:
