@@ -14,9 +14,11 @@ from relay.models import load
 pytestmark = pytest.mark.torch
 
 COMPILED = (
-    "Llama", "Llama, yarn", "Qwen2", "Qwen3", "Mixtral", "Gemma 2", "Gemma 3", "Phi", "GPT-2", "GPT-NeoX",
-    "BLOOM",
+    "Llama", "Llama, yarn", "Llama, dynamic", "Qwen2", "Qwen3", "Mixtral", "Gemma 2", "Gemma 3", "Phi",
+    "Phi-3, longrope", "GPT-2", "GPT-NeoX", "BLOOM",
 )  # fmt: skip
+RINGS = ("Mistral", "Gemma 3", "Phi-3")
+"""Those whose layers have windows."""
 STEPS = 64
 TOLERANCE = 1e-4
 """Of the scale of scores."""
@@ -40,11 +42,14 @@ def test_scores_are_those_of_transformers(name, tmp_path):
         assert furthest(found, model(tokens).logits) < TOLERANCE
 
 
-@pytest.mark.parametrize("name", COMPILED)
-def test_greedy_tokens_are_those_of_transformers(name, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "cache"), [*[(n, "whole") for n in COMPILED], *[(n, "ring") for n in RINGS]]
+)
+def test_greedy_tokens_are_those_of_transformers(name, cache, tmp_path):
+    """Both step by step, each with a cache of its own."""
     model = model_of(name)
     model.save_pretrained(tmp_path)
-    ours = load(tmp_path)
+    ours = load(tmp_path, cache=cache)
     tokens = torch.randint(3, 97, (1, 7))
     scores, cache = ours.step(tokens.numpy(), ours.cache(1, 7 + STEPS), 0)
     with torch.no_grad():
