@@ -27,6 +27,10 @@ PARAMS = (
 row, how many rows of the matrix there are, which may be fewer than those at once, and where products go.
 Kernels of groups take where their scales and zero points are besides.
 """
+SHORT_ROW_BYTES = 2560
+"""Bytes of rows that a processor does not follow by itself, several of them in a page: what comes after them
+is fetched ahead.  It follows longer ones, and loses time by what it is told (Zen 3).
+"""
 ONE_SCALE = 32
 """Numbers of blocks that have one scale; larger ones have one for each run."""
 
@@ -124,8 +128,7 @@ class RowProductBuilder:
         """A vector of each row."""
         b, kept = self.b, self.how.kept
         k = b.times(i, self.lanes)
-        if SIZES[scalar(kept)] == 1:
-            self.fetch(i, self.rows * self.lanes)
+        self.fetch_short(i, self.rows * self.lanes * SIZES[scalar(kept)])
         factor = b.registers("float32", (1, self.lanes), "factor")
         self.along(lambda x: b.write(factor, (0, x), b.read(self.first, (b.plus(k, x),))))
 
@@ -234,6 +237,15 @@ class RowProductBuilder:
             scales, pitch = self.beside[:2]
             share = b.quotient(b.times(i, 4 * self.rows), self.how.kept.group // self.how.kept.size)
             b.prefetch(b.address(scales, b.plus(b.times(pitch, self.rows), share)), level=3)
+
+    def fetch_short(self, i: Index, size: int) -> None:
+        """The same of short rows; of others nothing new."""
+        b = self.b
+        is_short = b.is_less(self.pitch, SHORT_ROW_BYTES)
+        ahead, step = b.choose(is_short, b.times(self.pitch, self.rows), 0), b.choose(is_short, size, 0)
+        following = b.address(self.second, b.plus(ahead, b.times(i, step)))
+        for line in range(0, size, CACHE_LINE_BYTES):
+            b.prefetch(b.address(following, line), level=3)
 
     # --- results ---
 
