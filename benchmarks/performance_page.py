@@ -27,6 +27,7 @@ python benchmarks/digits.py         # an epoch of examples/train_digits.py, comp
 python benchmarks/trees.py          # programs over trees, compared with PyTorch by levels and JAX
 python benchmarks/batching.py       # gradients of each example and Hessians, compared with JAX
 python benchmarks/text.py           # a step of examples/train_text.py, compared with PyTorch
+python benchmarks/decode.py         # language models, compared with llama.cpp
 python benchmarks/costs.py          # calls, compile times, memory
 python benchmarks/control.py        # recursion, loops, trees and lists, compared with C and CPython
 python benchmarks/kernels.py        # single products and convolutions, as fractions of the machine's peak
@@ -92,6 +93,13 @@ compiles the same with `jit`. Measured on an AMD EPYC, 2 cores, avx512.
 """
 
 
+DECODE = """Tokens a second of models of random weights (`135m` is SmolLM2's shape, `0.5b` Qwen2.5's), Relay
+beside llama.cpp on the same GGUF file, and how many times as fast Relay is. Data is rounded to 8 bits
+before it is multiplied with blocks, as llama.cpp does it. Share is the time of a loop of one thread that
+reads as many bytes, divided by that of a token. The machine of this table is in its last column.
+"""
+
+
 def page(data: dict[str, Any]) -> str:
     """The page."""
     parts = [HEAD, environment(data.get("machine", {}))]
@@ -109,6 +117,8 @@ def page(data: dict[str, Any]) -> str:
         parts.append(trees_table(data["trees"]))
     if "batching" in data:
         parts.append(batching_table(data["batching"]))
+    if "decode" in data:
+        parts.append(decode_table(data["decode"]))
     if "calls" in data:
         parts.append(calls_table(data["calls"]))
     if "control" in data:
@@ -238,6 +248,21 @@ def batching_table(found: dict[str, Any]) -> str:
     ]  # fmt: skip
     heads = ["milliseconds", "threads", "Relay", "JAX", "JAX / Relay", "date"]
     return f"\n## `vmap`\n\n{BATCHING}\n{table(heads, rows)}"
+
+
+def decode_table(found: dict[str, Any]) -> str:
+    """Language models."""
+    rows: list[list[str]] = []
+    for name, e in sorted(found.items()):
+        cells = [name.partition(", threads")[0], str(e["threads"])]
+        for kind in ("decode", "prompt"):
+            d = e[kind]
+            cells += [f"{x:.1f}" for x in d["speeds"].values()]
+            cells.append(f"{d['ratio']:.2f} ({d['low']:.2f}-{d['high']:.2f})")
+        rows.append([*cells, f"{e['share']:.2f}", str(e["rounds"]), e["date"], e["machine"]])
+    heads = ["model", "threads", "decode, Relay", "llama.cpp", "Relay / llama.cpp", "prompt, Relay",
+             "llama.cpp", "Relay / llama.cpp", "share", "rounds", "date", "machine"]  # fmt: skip
+    return f"\n## Language models\n\n{DECODE}\n{table(heads, rows)}"
 
 
 def calls_table(calls: dict[str, Any]) -> str:
