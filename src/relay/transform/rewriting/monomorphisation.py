@@ -7,6 +7,7 @@ from typing import Any
 from relay.analysis.call_graph import CallGraph
 from relay.analysis.normal_form import ATOMS
 from relay.analysis.polymorphic_recursion import growing_definitions, growing_functions
+from relay.diagnostic import RelayError
 from relay.ir.expr import (
     Call,
     Constructor,
@@ -25,7 +26,7 @@ from relay.ir.expr import (
 )
 from relay.ir.module import IRModule
 from relay.ir.supply import GlobalVarSupply
-from relay.ir.type import HAS_VAR, Dim, FuncType, Type, TypeVar
+from relay.ir.type import HAS_VAR, Dim, FuncType, TensorType, Type, TypeVar
 from relay.ir.walk import post_order, run
 from relay.transform.rewriting.anf_conversion import anf_module
 from relay.transform.rewriting.chains import Chain, Task, in_turn, link
@@ -290,8 +291,9 @@ class _Monomorphiser:
         match e:
             case If(cond, yes, no):
                 parts = (cond, *(yield in_turn(self.block(b, wanted) for b in (yes, no))))
-            case Match(data, clauses):
-                parts = (data, *(yield in_turn(self.block(c.rhs, wanted) for c in clauses)))
+            case Match(data):
+                e = self.possible(e, wanted)
+                parts = (data, *(yield in_turn(self.block(c.rhs, wanted) for c in e.clauses)))
             case Function():
                 return (yield self.function(e))
             case Call():
@@ -302,6 +304,26 @@ class _Monomorphiser:
                 wanted_parts = zip(e.children, wanted_of_children(e, wanted, self.types), strict=True)
                 parts = tuple([self.atom(c, t) for c, t in wanted_parts])
         return e if parts == e.children else e.rebuild(parts)
+
+    def possible(self, e: Match, wanted: Type | None) -> Match:
+        """A match without clauses that no value of these sizes reaches, as their operators cannot take it.
+
+        Where one is made, the match fails when it runs, as the operator would have.
+        """
+        kept = tuple([c for c in e.clauses if self.fits(c.rhs, wanted)])
+        return replace(e, clauses=kept, complete=False) if 0 < len(kept) < len(e.clauses) else e
+
+    def fits(self, body: Expr, wanted: Type | None) -> bool:
+        """Whether the operators of a clause take their operands, and its result is of the type."""
+        e = body
+        try:
+            while isinstance(e, Let | LetRec):
+                if isinstance(e, Let) and type(e.value) is Call and type(e.value.op) is Op:
+                    self.types(e.value)
+                e = e.body
+            return type(e) is not Call or type(e.op) is not Op or not differ(self.types(e), wanted)
+        except RelayError:
+            return False
 
     def atom(self, e: Expr, wanted: Type | None) -> Expr:
         """An atom where a value of some type is wanted."""
@@ -342,6 +364,16 @@ def bind_instances(made: dict[Var, Function], body: Expr, source: Let | LetRec |
     for v, f in reversed(made.items()):
         body = link((v,), (f,), body, source if isinstance(source, Let) and source.var is v else None)
     return body
+
+
+def differ(t: Type, other: Type | None) -> bool:
+    """Whether two types are tensors with different numbers for a size."""
+    if not isinstance(t, TensorType) or not isinstance(other, TensorType):
+        return False
+    if not isinstance(t.shape, tuple) or not isinstance(other.shape, tuple):
+        return False
+    pairs = zip(t.shape, other.shape, strict=False)
+    return any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in pairs)
 
 
 def is_polymorphic(t: Type | None) -> bool:
