@@ -17,6 +17,8 @@ from relay.models.blocks import BYTES, Blocks
 from relay.models.tensor_files import damaged, mapped_bytes
 
 MAGIC = b"GGUF"
+LENGTH = struct.Struct("<Q")
+"""How many bytes a string has, before these."""
 VERSIONS = (2, 3)
 SCALARS = "BbHhIifB??Qqd"
 """Of each type of a value, by its number, the code of `struct`; those of strings and arrays are not used."""
@@ -76,6 +78,19 @@ class Reading:
         except UnicodeDecodeError:
             return damaged(self.path, "a name is not UTF-8")
 
+    def strings(self) -> list[str]:
+        """A list of strings (`model-file`): vocabularies have some hundred thousand."""
+        data, size = self.data, len(self.data)
+        found: list[str] = []
+        for _ in range(self.count(8)):
+            begin = self.at + 8
+            end = begin + (LENGTH.unpack_from(data, self.at)[0] if begin <= size else size)
+            if end > size:
+                damaged(self.path, "its header announces more than the file has")
+            found.append(str(data[begin:end], "utf-8", "replace"))
+            self.at = end
+        return found
+
     def value(self, kind: int) -> Any:
         """A value of a type (`model-file`)."""
         if kind == STRING:
@@ -89,7 +104,7 @@ class Reading:
     def values(self, kind: int) -> list[Any]:
         """A list of values of a type, none of them a list (`model-file`)."""
         if kind == STRING:
-            return [self.value(kind) for _ in range(self.count(8))]
+            return self.strings()
         if kind == ARRAY or kind > LAST:
             damaged(self.path, f"a list is of type {kind}")
         form = SCALARS[kind] if kind != BOOL else "?"
