@@ -6,6 +6,7 @@ import pytest
 pytest.importorskip("transformers", reason="needs transformers")
 
 import torch
+import transformers
 
 import relay
 from models.families import FAMILIES, model_of
@@ -40,6 +41,46 @@ def test_scores_are_those_of_transformers(name, tmp_path):
     )
     with torch.no_grad():
         assert furthest(found, model(tokens).logits) < TOLERANCE
+
+
+REFUSED = {
+    "Llama, dynamic": "frequencies of the kind 'dynamic'",
+    "Qwen2, windows": "windows that",
+    "Qwen3 MoE": "shares of experts that",
+    "Gemma 2": "scales of scores that",
+    "Gemma 3": "scales of scores that",
+}
+"""What GGUF files cannot say of these configurations."""
+SAID = {
+    "Qwen3 MoE": {"norm_topk_prob": True},
+    "Gemma 2": {"query_pre_attn_scalar": 8},
+    "Gemma 3": {"query_pre_attn_scalar": 8},
+}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_models_go_to_gguf_files_and_back(name, tmp_path, monkeypatch):
+    if name in REFUSED:
+        model_of(name).save_pretrained(tmp_path / "refused")
+        with pytest.raises(relay.RelayError, match=REFUSED[name]):
+            load(tmp_path / "refused").save(tmp_path / "a.gguf")
+        if name not in SAID:
+            return
+        model, config, said = FAMILIES[name]
+        monkeypatch.setitem(FAMILIES, name, (model, config, said | SAID[name]))
+    model = model_of(name)
+    model.save_pretrained(tmp_path / "a")
+    load(tmp_path / "a").save(tmp_path / "a.gguf")
+    ours = load(tmp_path / "a.gguf")
+    tokens = torch.randint(3, 97, (1, 9))
+    with torch.no_grad():
+        expected = model(tokens).logits
+    run = relay.create_executor("debug", mod=ours.module).evaluate("logits")
+    assert furthest(run(ours.weights, tokens.int().numpy()), expected) < TOLERANCE
+    ours.save(tmp_path / "b")
+    again = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "b").eval()
+    with torch.no_grad():
+        assert furthest(again(tokens).logits.numpy(), expected) < TOLERANCE
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,8 @@ from models.tiny import written
 from models.tiny_gguf import written as written_gguf
 from relay.models import load
 from relay.models.gguf_vocabulary import gguf_tokenizer
+from relay.models.tokenizer import Tokenizer, folder_tokenizer
+from relay.models.vocabulary_files import files_of, keys_of
 
 pytestmark = pytest.mark.torch
 
@@ -150,3 +152,36 @@ def test_what_is_wrong_with_a_vocabulary_is_said(tmp_path):
     with pytest.raises(relay.RelayError, match="is not a tokenizer"):
         _ = load(folder).tokenizer
     assert gguf_tokenizer({}) is None
+
+
+def joined(texts):
+    """A vocabulary of SentencePiece's kind: pairs of characters, and bytes for what it has not."""
+    made = tokenizers.Tokenizer(models.BPE(unk_token="<unk>", byte_fallback=True, fuse_unk=True))
+    made.normalizer = tokenizers.normalizers.Sequence(
+        [tokenizers.normalizers.Prepend("▁"), tokenizers.normalizers.Replace(" ", "▁")]
+    )
+    special = ["<unk>", "<s>", "</s>", *[f"<0x{i:02X}>" for i in range(256)]]
+    made.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=400, special_tokens=special))
+    state = json.loads(made.to_str())
+    state["added_tokens"] = [t for t in state["added_tokens"] if t["id"] < 3]
+    d = decoders
+    made = tokenizers.Tokenizer.from_str(json.dumps(state))
+    made.decoder = d.Sequence([d.Replace("▁", " "), d.ByteFallback(), d.Fuse(), d.Strip(content=" ", left=1)])
+    return made
+
+
+@pytest.mark.parametrize("make", [trained, lambda: joined(CORPUS)], ids=["bytes", "characters"])
+def test_a_vocabulary_goes_to_a_gguf_file_and_back(make, tmp_path):
+    inside = make()
+    before = Tokenizer(inside, 1, frozenset({2}), False, CHATML)
+    keys = keys_of(before, len(before) + 5)
+    assert keys["tokenizer.ggml.tokens"][-1] == f"[PAD{len(before) + 4}]"
+    after = gguf_tokenizer(keys)
+    for name, data in files_of(after).items():
+        (tmp_path / name).write_bytes(data)
+    again = folder_tokenizer(tmp_path, {})
+    for tokenizer in (after, again):
+        for text in TEXTS:
+            assert tokenizer.encode(text) == before.encode(text), text
+            assert tokenizer.decode(tokenizer.encode(text)) == before.decode(before.encode(text))
+        assert (tokenizer.begin, tokenizer.ends, tokenizer.template) == (1, {2}, CHATML)

@@ -2,18 +2,19 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from relay.diagnostic import fail
 from relay.ir.dtype import dtype_name
-from relay.models.blocks import Blocks
+from relay.models.blocks import Blocks, numbers_of
 from relay.models.gguf_file import read_gguf
 from relay.models.gguf_writer import write_gguf
-from relay.models.tensor_files import BLOCKS_KEY, damaged, folder_tensors, read_json
+from relay.models.settings import unsupported
+from relay.models.tensor_files import BLOCKS_KEY, damaged, folder_tensors, mapped_tensors, read_json
 from relay.op.blocks.quantize import QUANTIZERS, quantize_blocks
 from relay.text.files import write_files
 
@@ -33,6 +34,19 @@ class Checkpoint:
     is_gguf: bool = False
     folder: Path | None = None
     """Where other files of the model are: those of its tokenizer."""
+    files: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    """Other files of the model by name, if they are not in a folder."""
+
+    @property
+    def text_config(self) -> Mapping[str, Any]:
+        """The configuration of a folder; of a model of several kinds of data, that of its texts."""
+        found = self.config.get("text_config")
+        return {**self.config, **cast("dict[str, Any]", found)} if isinstance(found, dict) else self.config
+
+    @property
+    def kind(self) -> str:
+        """The `model_type` of a folder."""
+        return str(self.text_config.get("model_type"))
 
     def quantized(self, form: str) -> "Checkpoint":
         """Its copy with matrices in blocks of a format: `"q8_0"`, `"q4_0"` or `"q4_1"` (`attribute-value`).
@@ -46,13 +60,6 @@ class Checkpoint:
 
     def save(self, path: Path) -> None:
         """Write a GGUF file, or a folder with `config.json` and `model.safetensors` (`cannot-write`)."""
-        if self.is_gguf != (path.suffix == ".gguf"):
-            kind = "a GGUF file, and is saved as one: name it `….gguf`" if self.is_gguf else "a folder"
-            fail(
-                "model-unsupported",
-                f"this model comes from {kind}",
-                hint="weights stay under the names they have",
-            )
         if self.is_gguf:
             write_gguf(path, self.config, self.tensors)
             return
@@ -65,6 +72,7 @@ class Checkpoint:
         others = {
             p.name: p.read_bytes() for p in kept if p.is_file() and p.suffix in (".json", ".jinja", ".model")
         }
+        others |= self.files
         others[CONFIG] = json.dumps(dict(self.config), indent=2).encode()
         others[WEIGHTS] = safetensors_bytes(self.tensors)
         write_files(
@@ -109,6 +117,8 @@ class Adapter(NamedTuple):
     terms: Mapping[str, tuple[Any, Any, Any]]
     rows: Any = None
     """Where it stands for several: the number of the one of each row of a batch; see `stacked`."""
+    in_gguf: bool = False
+    """Whether names and rows are those of a GGUF file."""
 
 
 def stacked(adapters: Sequence[Adapter]) -> Adapter:
@@ -116,6 +126,8 @@ def stacked(adapters: Sequence[Adapter]) -> Adapter:
 
     `rows` is empty: the program's value has numbers from 0 to `n - 1` in its place.
     """
+    if len({a.in_gguf for a in adapters}) > 1:
+        unsupported("adapters of GGUF files and of folders in one batch")
     found: dict[str, tuple[Any, Any, Any]] = {}
     for name in {name for a in adapters for name in a.terms}:
         terms = [a.terms.get(name) for a in adapters]
@@ -131,14 +143,16 @@ def stacked(adapters: Sequence[Adapter]) -> Adapter:
                     fail("model-file", message, hint="they are of one model")
                 a[number, : one.shape[0]], b[number, :, : one.shape[0]] = one, other
         found[name] = (a, b, scales)
-    return Adapter(found, np.zeros(0, "int32"))
+    return Adapter(found, np.zeros(0, "int32"), adapters[0].in_gguf)
 
 
 def read_adapter(path: Path) -> Adapter:
-    """An adapter from a folder as PEFT has it (`cannot-read`, `model-file`, `model-unsupported`)."""
-    from relay.models.settings import unsupported
-    from relay.models.tensor_files import mapped_tensors
+    """An adapter from a folder as PEFT has it, or from a GGUF file as llama.cpp's converter writes it.
 
+    Raises `cannot-read`, `model-file`, `model-unsupported`.
+    """
+    if path.suffix == ".gguf":
+        return read_gguf_adapter(path)
     said = read_json(path / ADAPTER_CONFIG)
     if said.get("peft_type") != "LORA" or said.get("use_dora") or said.get("alpha_pattern"):
         unsupported("an adapter that is not a plain LoRA")
@@ -162,3 +176,24 @@ def read_adapter(path: Path) -> Adapter:
             scale,
         )
     return Adapter(terms)
+
+
+def read_gguf_adapter(path: Path) -> Adapter:
+    """An adapter from a GGUF file (`cannot-read`, `model-file`, `model-unsupported`)."""
+    found = read_gguf(path)
+    if found.metadata.get("adapter.type") != "lora":
+        unsupported("a GGUF file beside it that is no LoRA adapter")
+    alpha = float(found.metadata.get("adapter.lora.alpha", 0.0))
+    terms: dict[str, tuple[Any, Any, float]] = {}
+    for name, a in found.tensors.items():
+        of, is_first, _ = name.partition(".weight.lora_a")
+        if not is_first:
+            continue
+        b = found.tensors.get(f"{of}.weight.lora_b")
+        if b is None or len(a.shape) != 2 or len(b.shape) != 2 or a.shape[0] != b.shape[1]:
+            damaged(path, f"{name!r} has no other half")
+        if of in ("token_embd", "output"):
+            unsupported(f"an adapter of {of!r}")
+        scale = alpha / a.shape[0] if alpha else 1.0
+        terms[of] = (np.asarray(numbers_of(a), "float32"), np.asarray(numbers_of(b), "float32"), scale)
+    return Adapter(terms, in_gguf=True)

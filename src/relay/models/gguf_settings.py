@@ -52,7 +52,7 @@ class Metadata:
     def head_size(self) -> int:
         """Numbers of a head."""
         return self.one(
-            "attention.key_length", self.one("embedding_length") // self.one("attention.head_count")
+            "attention.key_length", self.one("embedding_length") // (self.one("attention.head_count") or 1)
         )
 
 
@@ -71,11 +71,11 @@ def gguf_settings(values: Mapping[str, Any], tensors: Tensors) -> Settings:
 
 def gguf_common(m: Metadata) -> Said:
     """What all say in the same way."""
-    heads = m.one("attention.head_count")
+    heads = m.one("attention.head_count") or 1  # those without attention have none
     epsilon = m.get("attention.layer_norm_rms_epsilon", m.get("attention.layer_norm_epsilon", 1e-5))
     return {
         "vocabulary": int(m.tensors["token_embd.weight"].shape[0]), "width": m.one("embedding_length"),
-        "layers": m.layers, "heads": heads, "shared_heads": m.one("attention.head_count_kv", heads),
+        "layers": m.layers, "heads": heads, "shared_heads": m.one("attention.head_count_kv", heads) or 1,
         "head_size": m.head_size, "context": m.one("context_length", 2048), "epsilon": float(epsilon),
         "positions": [made("Unordered")] * m.layers, "experts": m.one("expert_count", 0),
         "chosen": m.one("expert_used_count", 0), "cap": cap(m.get("final_logit_softcapping")),
@@ -201,6 +201,6 @@ def gguf_bloom(m: Metadata) -> Said:
 ARCHITECTURES: Mapping[str, Callable[[Metadata], Said]] = {
     "llama": gguf_llama, "qwen2": qwen, "qwen3": qwen, "qwen3moe": qwen, "gemma": gguf_gemma,
     "gemma2": gguf_gemma2, "gemma3": gguf_gemma3, "phi2": phi2, "phi3": gguf_phi3, "smollm3": gguf_smollm3,
-    "gpt2": gguf_gpt2, "gptneox": gguf_neox, "bloom": gguf_bloom,
+    "gpt2": gguf_gpt2, "gptneox": gguf_neox, "bloom": gguf_bloom, "mamba": lambda _: {},
 }  # fmt: skip
 """By `general.architecture`."""

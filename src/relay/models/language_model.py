@@ -14,6 +14,7 @@ from relay.ir.module import IRModule
 from relay.models.adapters import Weighted, Weights
 from relay.models.caches import WHOLE, Memory
 from relay.models.checkpoint import Adapter, Checkpoint, stacked
+from relay.models.conversion import as_folder, as_gguf
 from relay.models.extended import extended
 from relay.models.generating import Generating
 from relay.models.gguf_vocabulary import gguf_tokenizer
@@ -145,8 +146,16 @@ class LanguageModel(Generating):
         return self._again(self.checkpoint.quantized(form))
 
     def save(self, path: str | Path) -> None:
-        """Write the model as it was read: a folder, or a GGUF file, blocks as they are (`cannot-write`)."""
-        self.checkpoint.save(Path(path))
+        """Write the model: a GGUF file, if the name ends in `.gguf`, or a folder as Hugging Face has it.
+
+        Blocks stay as they are; the tokenizer and the template of conversations are written as well.
+        Raises `cannot-write`; `model-unsupported` for what the other kind of file cannot say.
+        """
+        path, found = Path(path), self.checkpoint
+        if found.is_gguf != (path.suffix == ".gguf"):
+            convert = as_folder if found.is_gguf else as_gguf
+            found = convert(found, self.settings, self.tokenizer)
+        found.save(path)
 
     def cache(self, batch: int, length: int) -> Any:
         """The argument `%cache`: room for `length` tokens in each of `batch` rows."""

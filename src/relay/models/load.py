@@ -1,22 +1,23 @@
 """`load`: models from Hugging Face folders and from GGUF files."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from relay.diagnostic import fail
 from relay.ir.dtype import to_numpy
-from relay.models.blocks import numbers_of, part_of
+from relay.models.blocks import numbers_of
 from relay.models.caches import WHOLE, Memory
 from relay.models.checkpoint import Adapter, Checkpoint, read_adapter, read_checkpoint
 from relay.models.decoder import Decoder
-from relay.models.gguf_settings import gguf_settings
+from relay.models.gguf_config import model_type
+from relay.models.gguf_layout import Layout, experts_of
+from relay.models.gguf_settings import Metadata, gguf_settings
 from relay.models.hugging_face import settings
 from relay.models.language_model import Assembled, LanguageModel
 from relay.models.mamba import Mamba
-from relay.models.names import LLAMA, NAMES, spellings
+from relay.models.names import names_of, spellings_in_gguf, spellings_of
 from relay.models.settings import unsupported
 from relay.models.source import Source
 
@@ -75,13 +76,12 @@ def model_of(
 
 def assembled(checkpoint: Checkpoint, adapter: Adapter | None = None) -> Assembled:
     """The weights of a configuration and tensors of Hugging Face (`model-file`, `model-unsupported`)."""
-    config: Mapping[str, Any] = checkpoint.config
-    if isinstance(config.get("text_config"), dict):
-        config = {**config, **config["text_config"]}
-    kind = str(config.get("model_type"))
-    names = NAMES.get(kind, LLAMA)
+    kind = checkpoint.kind
+    names = names_of(kind)
+    if adapter is not None and adapter.in_gguf:
+        unsupported("an adapter in a GGUF file beside a folder")
     source = Source(checkpoint.tensors, lambda name: spellings_of(name, names), kind == "gpt2", adapter)
-    said = settings(config)
+    said = settings(checkpoint.text_config)
     if kind == "mamba":
         return recurrent(Mamba(said, source))
     return put_together(Decoder(said, source))
@@ -89,14 +89,18 @@ def assembled(checkpoint: Checkpoint, adapter: Adapter | None = None) -> Assembl
 
 def assembled_gguf(checkpoint: Checkpoint, adapter: Adapter | None = None) -> Assembled:
     """The weights of a GGUF file (`model-file`, `model-unsupported`)."""
-    if adapter is not None:
-        unsupported("adapters beside a GGUF file")
     tensors = {**checkpoint.tensors, **experts_of(checkpoint.tensors)}
     if "token_embd.weight" not in tensors:
         fail("model-file", "the file has no `token_embd.weight`", hint="files of language models have one")
-    return put_together(
-        Decoder(gguf_settings(checkpoint.config, tensors), Source(tensors, spellings_in_gguf))
-    )
+    said = gguf_settings(checkpoint.config, tensors)
+    layout = Layout(model_type(Metadata(checkpoint.config, tensors)), said)
+    if adapter is not None and not adapter.in_gguf:
+        adapter = layout.adapter(adapter, tensors)
+    source = Source(tensors, spellings_in_gguf, adapter=adapter)
+    if layout.kind == "mamba":
+        decays = {k: layout.back(k, "", x) for k, x in tensors.items() if k.endswith(".ssm_a")}
+        return recurrent(Mamba(said, replace(source, tensors={**tensors, **decays})))
+    return put_together(Decoder(said, source))
 
 
 def recurrent(mamba: Mamba) -> Assembled:
@@ -108,29 +112,3 @@ def put_together(decoder: Decoder) -> Assembled:
     """All weights of a decoder, and the text that takes them."""
     made = decoder.value()
     return Assembled("llama", decoder.s, decoder.sizes(), made)
-
-
-def experts_of(tensors: Mapping[str, Any]) -> dict[str, Any]:
-    """Each expert of stacks of them: `blk.0.ffn_up.expert.1.weight` of `blk.0.ffn_up_exps.weight`."""
-    stacks = {k.removesuffix("_exps.weight"): x for k, x in tensors.items() if k.endswith("_exps.weight")}
-    found: dict[str, Any] = {}
-    for name, x in stacks.items():
-        count = x.shape[0] if len(x.shape) == 3 else 0
-        found |= {f"{name}.expert.{e}.weight": part_of(x, e) for e in range(count)}
-    return found
-
-
-def spellings_in_gguf(name: str) -> Sequence[str]:
-    """The names of a tensor in GGUF files, which this package uses; a layer with one norm has it for both."""
-    return (name, name.replace(".ffn_norm", ".attn_norm")) if name.endswith(".ffn_norm") else (name,)
-
-
-def spellings_of(name: str, names: Mapping[str, str]) -> Sequence[str]:
-    """The names of a tensor of this package in a checkpoint: `blk.3.ffn_up.expert.1` of layer 3, expert 1."""
-    layer = expert = ""
-    if name.startswith("blk."):
-        _, layer, name = name.split(".", 2)
-    if ".expert." in name:
-        name, expert = name.removesuffix(".").rsplit(".", 1)
-    pattern = names.get(name)
-    return spellings(pattern.format(i=layer, e=expert)) if pattern is not None else ()

@@ -1,6 +1,6 @@
 """Names of tensors: those that this package uses, which are llama.cpp's, in checkpoints of Hugging Face."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 LLAMA = {
     "token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head",
@@ -74,6 +74,13 @@ NAMES: Mapping[str, Mapping[str, str]] = {
     "gpt2": GPT2, "gpt_neox": NEOX, "bloom": BLOOM, "mamba": MAMBA,
 }  # fmt: skip
 """By `model_type`; that of others is `LLAMA`."""
+
+
+def names_of(kind: str) -> Mapping[str, str]:
+    """The names of a `model_type`."""
+    return NAMES.get(kind, LLAMA)
+
+
 PREFIXES = (
     "",
     "model.",
@@ -90,3 +97,19 @@ def spellings(name: str) -> list[str]:
     """A name as checkpoints may have it."""
     bare = [name] + [name.removeprefix(p) for p in PREFIXES if p and name.startswith(p)]
     return [p + b for b in bare for p in PREFIXES]
+
+
+def spellings_in_gguf(name: str) -> Sequence[str]:
+    """The names of a tensor in GGUF files, which this package uses; a layer with one norm has it for both."""
+    return (name, name.replace(".ffn_norm", ".attn_norm")) if name.endswith(".ffn_norm") else (name,)
+
+
+def spellings_of(name: str, names: Mapping[str, str]) -> Sequence[str]:
+    """The names of a tensor of this package in a checkpoint: `blk.3.ffn_up.expert.1` of layer 3, expert 1."""
+    layer = expert = ""
+    if name.startswith("blk."):
+        _, layer, name = name.split(".", 2)
+    if ".expert." in name:
+        name, expert = name.removesuffix(".").rsplit(".", 1)
+    pattern = names.get(name)
+    return spellings(pattern.format(i=layer, e=expert)) if pattern is not None else ()
