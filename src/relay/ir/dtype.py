@@ -89,8 +89,8 @@ def rounded(x: Any, dtype: Any) -> Any:
         near: np.ndarray[Any, np.dtype[np.float32]] = x.astype(np.float32)
         is_inexact = (near != x) & (x == x)
         word = near.view(np.uint32)
-        odd = (word - (np.abs(near) > np.abs(x)).astype(np.uint32)) | np.uint32(1)
-        return np.where(is_inexact, odd, word).view(np.float32).astype(dtype)
+        odd = (word - (abs(near) > abs(x)).astype(np.uint32)) | np.uint32(1)
+        return (word ^ (word ^ odd) * is_inexact).view(np.float32).astype(dtype)
 
 
 def is_integer(dtype: str) -> bool:

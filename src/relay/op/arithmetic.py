@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy
 
-from relay.diagnostic import Span, fail
+from relay.diagnostic import Span
 from relay.ir.dtype import bits, dtype_name, is_float, is_integer, is_signed
 from relay.ir.expr import Constant, Expr
 from relay.ir.module import IRModule
@@ -21,8 +21,10 @@ from relay.op.native import Loops, Scalars
 from relay.op.numeric import apply, narrow
 from relay.op.registry import operator
 from relay.op.relation import Typing
+from relay.op.traced import may_hold, require
 
 Tangents = Sequence[Expr | None]
+INFINITE = "cast to a float type for an infinite result"
 
 PAIRS = (
     sample("3x5 float32", "3x5 float32"),
@@ -184,8 +186,7 @@ def _integer_power(b: Loops, x: Any, y: Any) -> Any:
     zero, one = b.const(0, x), b.const(1, x)
     below, nothing = b.compare("lt", y, zero), b.compare("eq", x, zero)
     bad = b.bits("and", below, nothing)
-    hint = "cast to a float type for an infinite result"
-    b.require(b.bits("xor", bad, b.const(True, bad)), "divide-by-zero", "0 to a negative power", hint)
+    b.require(b.bits("xor", bad, b.const(True, bad)), "divide-by-zero", "0 to a negative power", INFINITE)
     found, square, rest = one, x, y
     width = bits(x.dtype) - is_signed(x.dtype)
     for i in range(width):
@@ -204,10 +205,9 @@ def _integer_power(b: Loops, x: Any, y: Any) -> Any:
 def _power(np: Numpy, x: Array, y: Array) -> Array:
     if not is_integer(dtype_name(y.dtype)):
         return np.power(_of_a_root(np, x, y), y)
-    if not any_true(y < 0):
+    if not may_hold(np, y < 0):
         return np.power(x, y)
-    if any_true((x == 0) & (y < 0)):
-        fail("divide-by-zero", "0 to a negative power", hint="cast to a float type for an infinite result")
+    require(np, (x != 0) | (y >= 0), "divide-by-zero", "0 to a negative power", INFINITE)
     whole = np.power(x, np.maximum(y, y.dtype.type(0)))
     below = np.where(x == 1, x, np.where(x == -1, np.where(y % 2 == 0, -x, x), np.zeros_like(x)))
     return np.where(y < 0, below, whole)
@@ -216,12 +216,7 @@ def _power(np: Numpy, x: Array, y: Array) -> Array:
 def _of_a_root(np: Numpy, x: Array, y: Array) -> Array:
     """The base, positive where NumPy's square root differs from the power 0.5 of C: at -0.0 and -infinity."""
     differs = (y == 0.5) & ((x == 0) | (x == -inf))
-    return np.where(differs, np.abs(x), x) if any_true(differs) else x
-
-
-def any_true(condition: Any) -> bool:
-    """Whether a condition, of an array or of a Python number, holds somewhere."""
-    return bool(condition.any()) if hasattr(condition, "any") else bool(condition)
+    return np.where(differs, np.abs(x), x) if may_hold(np, differs) else x
 
 
 def shares(x: Expr, y: Expr, loses: str) -> tuple[Expr, Expr]:

@@ -192,9 +192,9 @@ class Trilu(Rearrangement):
         return t.tensor(x)
 
     def reference(self, np: Numpy, data: Array, k: Array) -> Array:
-        rows, columns = np.arange(data.shape[-2])[:, None], np.arange(data.shape[-1])
+        rows, columns = numpy.arange(data.shape[-2])[:, None], numpy.arange(data.shape[-1])
         above = columns - rows
-        kept = above >= int(k) if self.upper else above <= int(k)
+        kept = above >= k if self.upper else above <= k
         return np.where(kept, data, np.zeros_like(data))
 
     def batch(self, n: Dim, which: Sequence[Any], data: Expr, k: Expr) -> Expr:
@@ -280,15 +280,15 @@ class MatrixSetDiag(Operator):
         above, below = self.align.split("_")
         values = diagonal if low < high else diagonal[..., None, :]
         m, n = data.shape[-2:]
-        rows, columns = np.arange(m)[:, None], np.arange(n)
+        rows, columns = numpy.arange(m)[:, None], numpy.arange(n)
         d = columns - rows
-        length = np.minimum(m + np.minimum(d, 0), n - np.maximum(d, 0))
+        length = numpy.minimum(m + numpy.minimum(d, 0), n - numpy.maximum(d, 0))
         left = ((d >= 0) & (above == "LEFT")) | ((d <= 0) & (below == "LEFT"))
-        place = np.minimum(rows, columns) + np.where(left, 0, values.shape[-1] - length)
+        place = numpy.minimum(rows, columns) + numpy.where(left, 0, values.shape[-1] - length)
         inside = (d >= low) & (d <= high)
         if not inside.any():
             return data
-        found = values[..., np.where(inside, high - d, 0), np.where(inside, place, 0)]
+        found = values[..., numpy.where(inside, high - d, 0), numpy.where(inside, place, 0)]
         return np.where(inside, found, data)
 
     def transpose(self, g: Expr, data: Expr, diagonal: Expr) -> tuple[Expr, Expr]:

@@ -7,6 +7,7 @@ from relay.diagnostic import fail
 from relay.ir.type import Dim
 from relay.op.native import Loops
 from relay.op.relation import Comparison, refutation
+from relay.op.traced import require
 
 
 class Checker(Protocol):
@@ -91,19 +92,16 @@ def check_sizes(t: Checker, sizes: Sequence[Dim], name: str, what: str = "a size
     return tuple(sizes)
 
 
-def check_indices(np: Any, indices: Any, size: int, *, negative: bool = True) -> Any:
+def check_indices(np: Any, indices: Any, size: Any, *, negative: bool = True) -> Any:
     """Indices counted from the front; `index-out-of-range` names the first that is not within the axis."""
-    least = -size if negative else 0
-    bad = (indices < least) | (indices >= size)
-    if bad.any():
-        first = np.asarray(indices)[np.asarray(bad)].reshape(-1)[0]
-        out_of_range(first, size)
+    inside = (indices >= (-size if negative else 0)) & (indices < size)
+
+    def message() -> str:
+        first = np.asarray(indices)[np.asarray(~inside)].reshape(-1)[0]
+        return f"index {first} is out of range for an axis of size {size}"
+
+    require(np, inside, "index-out-of-range", message)
     return np.where(indices < 0, indices + size, indices) if negative else indices
-
-
-def out_of_range(index: Any, size: int) -> NoReturn:
-    """Report an index beyond its axis."""
-    fail("index-out-of-range", f"index {index} is out of range for an axis of size {size}")
 
 
 class _Unchecked:

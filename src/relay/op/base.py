@@ -256,6 +256,10 @@ class Operator:
         """The value, on NumPy or whatever array module is given first."""
         raise AssertionError(f"{self.name} has no reference")
 
+    def traced(self, *args: Any, **_: Any) -> Any:
+        """The value where arrays are traced, as `relay.op.traced` says: by default the reference's."""
+        return self.reference(*args)
+
     def evaluate(self, *arrays: Any) -> Any:
         """The value on NumPy arrays and scalars, without NumPy's warnings; rank 0 is a NumPy scalar."""
         with numpy.errstate(all="ignore"):

@@ -169,6 +169,9 @@ class Reinterpret(Conversion):
         integer = "uint" in self.dtype or "int" in self.dtype
         return raw.astype(to_numpy(self.dtype)) if integer else raw.view(to_numpy(self.dtype))
 
+    def traced(self, np: Numpy, data: Array) -> Array:
+        return data.view(to_numpy(self.dtype))
+
     def native(self, b: Scalars, data: Any) -> Any:
         return b.reinterpret(data, str(self.dtype))
 

@@ -3,6 +3,8 @@
 from functools import lru_cache
 from typing import Any
 
+import numpy
+
 from relay.ir.expr import Call, Constant, Expr, Op, Tuple, TupleGetItem, Var
 from relay.ir.type import TupleType, Type
 from relay.ir.walk import post_order
@@ -74,7 +76,8 @@ def evaluate_dataflow(root: Expr, env: dict[Expr, Any], np: Numpy) -> Any:
             case TupleGetItem():
                 values[e] = values[e.tuple_value][e.index]
             case Call(Operator() as op, args):
-                values[e] = op.reference(np, *[values[a] for a in args])
+                compute = op.reference if np is numpy else op.traced
+                values[e] = compute(np, *[values[a] for a in args])
             case _:
                 assert e in values or isinstance(e, Op), f"{e!r} in a decomposition"
     return values[root]

@@ -23,6 +23,7 @@ from relay.op.native import Index, Loops, Scalars, View
 from relay.op.numeric import apply
 from relay.op.registry import operator
 from relay.op.relation import Typing
+from relay.op.traced import DECIDES, values_of
 
 MOST_STEPS = 2.0**60
 """How many elements an `arange` may count: fewer than the bytes that 64 bits can address."""
@@ -206,9 +207,9 @@ class Arange(Operator):
     ) -> Array:
         if stop is None and start is not None:
             start, stop = None, start
-        first = (self.start or 0) if start is None else start.item()
-        last: Any = self.stop if stop is None else stop.item()
-        by = (1 if self.step is None else self.step) if step is None else step.item()
+        first = (self.start or 0) if start is None else values_of(start, DECIDES)
+        last: Any = self.stop if stop is None else values_of(stop, DECIDES)
+        by = (1 if self.step is None else self.step) if step is None else values_of(step, DECIDES)
         if by == 0:
             fail("divide-by-zero", "`arange` with step 0 would never arrive")
         if not abs((float(last) - float(first)) / float(by)) < MOST_STEPS:

@@ -6,7 +6,8 @@ What they do is in `relay.interpreter.effects`: it shows values, as evaluators h
 from collections.abc import Sequence
 from typing import Any, ClassVar, NoReturn
 
-from relay.diagnostic import fail
+import numpy
+
 from relay.ir.expr import Call, Expr, Op, as_expr
 from relay.ir.type import BOOL, UNIT, Dim, TensorType, Type
 from relay.op.base import ANY_NUMBER, BOOLEAN, Array, Numpy, Operator, sample
@@ -15,6 +16,7 @@ from relay.op.kind import Derivative
 from relay.op.numeric import apply
 from relay.op.registry import instance, operator
 from relay.op.relation import Typing
+from relay.op.traced import UntraceableError, require
 
 
 @family
@@ -36,9 +38,13 @@ class Effect(Operator):
         """The value alone."""
         return values[0] if self.passes_on and values else ()
 
+    def traced(self, np: Numpy, *values: Any) -> Any:
+        """What it does is done by the host."""
+        raise UntraceableError("it has an effect")
+
     def evaluate(self, *arrays: Any) -> Any:
         """The value on operands of any type."""
-        return self.reference(None, *arrays)
+        return self.reference(numpy, *arrays)
 
     @property
     def failure(self) -> tuple[str, str] | None:
@@ -128,9 +134,12 @@ class Assert(Effect):
 
     def reference(self, np: Numpy, condition: Array) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         """The empty tuple (`assertion`)."""
-        if not condition:
-            fail(*self.failure)
+        require(np, condition, *self.failure)
         return ()
+
+    def traced(self, np: Numpy, condition: Array) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """The same: a condition is all that it needs."""
+        return self.reference(np, condition)
 
     def batch(self, n: Dim, which: Sequence[Any], condition: Expr) -> Expr:
         return self(apply("all", condition))

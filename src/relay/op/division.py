@@ -10,11 +10,10 @@ from typing import Any, ClassVar
 
 import numpy
 
-from relay.diagnostic import fail
 from relay.ir.dtype import INTEGERS, dtype_name, is_integer
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType, Type
-from relay.op.arithmetic import Arithmetic, Tangents, any_true
+from relay.op.arithmetic import INFINITE, Arithmetic, Tangents
 from relay.op.base import Array, Domain, Numpy, sample
 from relay.op.conversion import NUMPY_ARITHMETIC, accumulator_name, through_wide
 from relay.op.derivative import const_like, times, unbroadcast
@@ -22,6 +21,7 @@ from relay.op.kind import Derivative, Precision
 from relay.op.native import Scalars
 from relay.op.numeric import apply
 from relay.op.registry import operator
+from relay.op.traced import require
 
 ONES = {t: numpy.ones(3, t) for t in ("float32", "int32", "uint8", "float16")}
 DIVISIONS = (
@@ -45,7 +45,7 @@ class Division(Arithmetic):
 
     def reference(self, np: Numpy, lhs: Array, rhs: Array) -> Array:
         if is_integer(dtype_name(rhs.dtype)):
-            check_divisor(lhs, rhs)
+            check_divisor(np, lhs, rhs)
             return through_wide(partial(type(self).integer, np), lhs, rhs)
         return self.floating(np, lhs, rhs)
 
@@ -67,16 +67,16 @@ class Division(Arithmetic):
 def _checked(integer: Callable[..., Any]) -> Callable[..., Any]:
     def divide(x: Any, y: Any) -> Any:
         if not (y if y.ndim == 0 else y.all()):
-            check_divisor(x, y)
+            check_divisor(numpy, x, y)
         return integer(numpy, x, y)
 
     return divide
 
 
-def check_divisor(x: Array, y: Array) -> None:
+def check_divisor(np: Numpy, x: Array, y: Array) -> None:
     """Refuse a divisor with a zero in it (`divide-by-zero`), unless there is nothing to divide."""
-    if x.size and any_true(y == 0):
-        fail("divide-by-zero", "integer division by zero", hint="cast to a float type for an infinite result")
+    if x.size:
+        require(np, y != 0, "divide-by-zero", "integer division by zero", INFINITE)
 
 
 def truncated_quotient(np: Numpy, x: Array, y: Array) -> Array:

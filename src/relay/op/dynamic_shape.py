@@ -16,6 +16,7 @@ from relay.op.numeric import apply
 from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement, Reshaping
+from relay.op.traced import DECIDES, values_of
 
 UNEQUAL = "a tensor has as many elements before as after"
 LARGER = "a tensor is stretched to a shape that it broadcasts to"
@@ -58,7 +59,7 @@ class DynReshape(Reshaping):
         return TensorType([ANY] * result_rank(t, newshape), t.dtype(data))
 
     def reference(self, np: Numpy, data: Array, newshape: Array) -> Array:
-        wanted: list[int] = newshape.tolist()
+        wanted: list[int] = values_of(newshape, DECIDES)
         own = data.shape
         sizes = [
             own[k] if d == 0 and not self.allowzero and k < len(own) else d for k, d in enumerate(wanted)
@@ -118,7 +119,7 @@ class DynBroadcastTo(Rearrangement):
         return TensorType([ANY] * rank, t.dtype(data))
 
     def reference(self, np: Numpy, data: Array, shape: Array) -> Array:
-        wanted = tuple(shape.tolist())
+        wanted = tuple(values_of(shape, DECIDES))
         pairs = zip(reversed(data.shape), reversed(wanted), strict=False)
         if min(wanted, default=0) < 0 or any(d not in (1, w) for d, w in pairs):
             SIZES.fail("broadcast-mismatch", f"cannot stretch a tensor of shape {data.shape} to {wanted}")

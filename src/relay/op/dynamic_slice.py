@@ -21,6 +21,7 @@ from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement
 from relay.op.slice import BEYOND, SliceMode, clipped, range_of, sized
 from relay.op.take import permute
+from relay.op.traced import DECIDES, placed, values_of
 
 
 @operator("strided_set")
@@ -68,7 +69,8 @@ class StridedSet(Operator):
 
     def reference(self, np: Numpy, data: Array, v: Array, begin: Array, end: Array, strides: Array) -> Array:
         out = np.array(data)
-        places = zip(out.shape, begin.tolist(), end.tolist(), strides.tolist(), strict=False)
+        numbers = [values_of(x, "values decide which part is set") for x in (begin, end, strides)]
+        places = zip(out.shape, *numbers, strict=False)
         rule = clipped if self.slice_mode == "clip" else range_of
         at = tuple([rule(SIZES, d, b, e, s).slice for d, b, e, s in places])
         target = out[at].shape
@@ -76,8 +78,7 @@ class StridedSet(Operator):
             SIZES.fail(
                 "shape-constraint", f"cannot set a part of shape {target} to a tensor of shape {v.shape}"
             )
-        out[at] = v
-        return out
+        return placed(np, out, at, v)
 
     @by(Batching.SHIFTED)
     def batch(self, n: Dim, which: Sequence[Any], data: Expr, v: Expr, *places: Expr) -> Expr | None:
@@ -183,7 +184,8 @@ class DynStridedSlice(Rearrangement):
     def reference(self, np: Numpy, data: Array, begin: Array, end: Array, strides: Array) -> Array:
         taken: list[Any] = [slice(None)] * data.ndim
         axes = range(data.ndim) if self.axes is None else axes_of(SIZES, self.axes, data.ndim)
-        for axis, b, e, s in zip(axes, begin.tolist(), end.tolist(), strides.tolist(), strict=False):
+        numbers = [values_of(x, DECIDES) for x in (begin, end, strides)]
+        for axis, b, e, s in zip(axes, *numbers, strict=False):
             if self.slice_mode == "size":
                 taken[axis] = sized(SIZES, data.shape[axis], b, e).slice
             else:

@@ -20,11 +20,12 @@ from relay.op.numeric import apply, dims
 from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement
+from relay.op.traced import DECIDES, on_host, overwritten
 
 
 def as_index(x: Array) -> Array:
     """Indices as int64, whatever integers they are."""
-    return numpy.asarray(x).astype(numpy.int64)
+    return x.astype(numpy.int64)
 
 
 @operator("gather")
@@ -73,7 +74,7 @@ class Gather(Rearrangement):
 def indices_along(np: Numpy, indices: Array, shape: Sequence[int], axis: int) -> tuple[Array, ...]:
     """A full index: `indices` along `axis`, each place itself along the others."""
     found = check_indices(np, indices, shape[axis])
-    grid = np.ogrid[tuple([slice(d) for d in indices.shape])]
+    grid = numpy.ogrid[tuple([slice(d) for d in indices.shape])]
     return tuple([found if i == axis else g for i, g in enumerate(grid)])
 
 
@@ -115,7 +116,7 @@ class GatherND(Rearrangement):
 
     def reference(self, np: Numpy, data: Array, indices: Array) -> Array:
         points, batch = as_index(indices), self.batch_dims
-        grid = np.ogrid[tuple([slice(d) for d in points.shape[1:]])]
+        grid = numpy.ogrid[tuple([slice(d) for d in points.shape[1:]])]
         coordinates = [check_indices(np, p, data.shape[batch + i]) for i, p in enumerate(points)]
         at = (*grid[:batch], *coordinates)
         return data[at] if at else np.broadcast_to(data, (*points.shape[1:], *data.shape))
@@ -263,13 +264,11 @@ class UnravelIndex(Operator):
         return TensorType((rank, *t.shape(indices)), t.dtype(indices))
 
     def reference(self, np: Numpy, indices: Array, shape: Array) -> Array:
-        sizes = tuple(int(d) for d in shape)
-        places = check_indices(np, as_index(indices), int(numpy.prod(sizes, dtype=int)), negative=False)
-        return (
-            np.asarray(np.unravel_index(places, sizes))
-            .reshape((len(sizes), *indices.shape))
-            .astype(indices.dtype)
-        )
+        sizes = as_index(shape)
+        places = check_indices(np, as_index(indices), np.prod(sizes), negative=False)
+        steps = np.flip(np.cumprod(np.flip(np.concatenate([sizes[1:], np.ones_like(sizes[:1])]))))
+        sizes, steps = (x.reshape(-1, *(1,) * indices.ndim) for x in (sizes, steps))
+        return (places // steps % sizes).astype(indices.dtype)
 
     def batch(self, n: Dim, which: Sequence[Any], indices: Expr, shape: Expr) -> Expr | None:
         return None if which[1] else axis_moved(self(indices, shape), row_rank(indices, True) + 2, 1, 0)
@@ -314,6 +313,7 @@ class ArgWhere(Operator):
         return TensorType((ANY, len(t.shape(condition))), "int32")
 
     def reference(self, np: Numpy, condition: Array) -> Array:
+        on_host(np, DECIDES)
         return np.argwhere(wide(condition)).astype(numpy.int32)
 
     def compute(self, b: Loops, out: Output, condition: View) -> None:
@@ -358,9 +358,7 @@ class InvertPermutation(Operator):
 
     def reference(self, np: Numpy, data: Array) -> Array:
         at = check_indices(np, as_index(data), len(data), negative=False)
-        out = np.zeros_like(data)
-        out[at] = np.arange(len(data)).astype(data.dtype)
-        return out
+        return overwritten(np, np.zeros_like(data), at, numpy.arange(len(data)).astype(data.dtype))
 
     def batch(self, n: Dim, which: Sequence[Any], data: Expr) -> Expr:
         # A negative index is out of range here; `scatter_elements` would count it from the end.

@@ -6,8 +6,6 @@ from functools import partial, reduce
 from itertools import accumulate
 from typing import Any, Literal
 
-import numpy
-
 from relay.ir.dim import product
 from relay.ir.expr import Expr, Tuple, TupleGetItem, constant
 from relay.ir.type import Dim, TensorType, TupleType, Type
@@ -379,7 +377,7 @@ class Meshgrid(Injective):
         return TupleType([TensorType(dims, t.dtype(fields[0]))] * len(fields))
 
     def reference(self, np: Numpy, data: tuple[Array, ...]) -> tuple[Array, ...]:
-        return tuple(np.meshgrid(*[numpy.atleast_1d(x) for x in data], indexing=self.indexing))
+        return tuple(np.meshgrid(*[np.atleast_1d(x) for x in data], indexing=self.indexing))
 
     def batch(self, n: Dim, which: Sequence[Any], data: tuple[Expr, ...]) -> tuple[Expr, ...]:
         count, axes = len(data), self.axes(len(data))

@@ -392,6 +392,15 @@ class SlidingWindow(Injective):
         )
         return view[(slice(None),) * at + tuple([slice(None, None, s) for s in self.strides])]
 
+    def traced(self, np: Numpy, data: Array) -> Array:
+        at, n = self.axis % data.ndim, len(self.strides)
+        places: list[Array] = []
+        for i, (w, s) in enumerate(zip(self.window_shape, self.strides, strict=True)):
+            starts = numpy.arange((data.shape[at + i] - w) // s + 1) * s
+            taps = starts[:, None] + numpy.arange(w)
+            places.append(taps.reshape([taps.shape[j >= n] if j % n == i else 1 for j in range(2 * n)]))
+        return data[(slice(None),) * at + tuple(places)]
+
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
         return (scattered(g, self, data),)
 

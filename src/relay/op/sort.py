@@ -24,15 +24,16 @@ from relay.op.numeric import SameType, apply, narrow
 from relay.op.registry import builders, operator
 from relay.op.relation import Typing
 from relay.op.sorting import is_before, sort_lines
+from relay.op.traced import DECIDES, values_of
 
 
 def order(np: Numpy, data: Array, axis: int, ascending: bool) -> Array:
     """The stable permutation that sorts `data` along `axis`, as int64."""
     x = accumulator(data)
     if ascending:
-        return np.argsort(x, axis=axis, kind="stable")
+        return np.argsort(x, axis=axis, stable=True)
     last = x.shape[axis] - 1
-    return np.flip(last - np.argsort(np.flip(x, axis), axis=axis, kind="stable"), axis)
+    return np.flip(last - np.argsort(np.flip(x, axis), axis=axis, stable=True), axis)
 
 
 @operator("sort")
@@ -199,7 +200,7 @@ class DynTopK(_TopK):
 
     def reference(self, np: Numpy, data: Array, k: Array) -> Any:
         size = data.shape[self.axis]
-        wanted = int(np.reshape(k, ()))
+        wanted = values_of(k.reshape(()), DECIDES)
         return self.pick(np, data, min(wanted, size) if wanted >= 1 else size)
 
     def extent(self, b: Loops, data: View, k: View) -> Any:

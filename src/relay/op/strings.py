@@ -18,6 +18,7 @@ from relay.op.kind import Derivative, Fusion, Precision
 from relay.op.native import Scalars
 from relay.op.registry import operator
 from relay.op.relation import Typing
+from relay.op.traced import on_host
 
 STRING = frozenset({"string"})
 WORDS = numpy.array(["", "a", "héllo", "\U0001f600b", "zebra"], object)
@@ -55,6 +56,7 @@ class StringFunction(Operator):
         raise AssertionError(f"{self.name} has no rule")
 
     def reference(self, np: Numpy, *operands: Array) -> Array:
+        on_host(np, "strings")
         found = np.frompyfunc(self.of_one, len(operands), 1)(*operands)
         return found if self.makes == "string" else np.asarray(found).astype(self.makes)
 
@@ -173,6 +175,7 @@ class FromValue(StringFunction):
 
     def reference(self, np: Numpy, *operands: Array) -> Array:
         (data,) = operands
+        on_host(np, "strings")
         return super().reference(np, data if data.dtype == object else as_objects(np, data))
 
     def of_one(self, x: Any) -> str:

@@ -9,7 +9,7 @@ import numpy
 from relay.ir.dim import product
 from relay.ir.expr import Expr, constant
 from relay.ir.type import Dim, TensorType, Type
-from relay.op.axes import attribute_fault, axis_of, check_indices, out_of_range, placed_index
+from relay.op.axes import attribute_fault, axis_of, check_indices, placed_index
 from relay.op.base import INTEGRAL, Array, Numpy, sample
 from relay.op.batching import axis_moved, row_rank, stretched
 from relay.op.derivative import rank_of, tensor_type, zeros_like
@@ -90,11 +90,9 @@ class Take(Rearrangement):
 
     def placed(self, np: Numpy, indices: Array, size: int) -> Array:
         """Indices within the axis, by `mode`."""
-        if self.mode == "fast":
+        if self.mode == "fast" or size == 0:
             return check_indices(np, indices, size, negative=False)
-        if size == 0 and indices.size:
-            out_of_range(indices.reshape(-1)[0], 0)
-        return indices % max(size, 1) if self.mode == "wrap" else np.clip(indices, 0, max(size - 1, 0))
+        return indices % size if self.mode == "wrap" else np.clip(indices, 0, size - 1)
 
     def batch(self, n: Dim, which: Sequence[Any], data: Expr, indices: Expr) -> Expr:
         if self.axis is None:

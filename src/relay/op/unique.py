@@ -16,6 +16,7 @@ from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.sort import scatter_cotangent
 from relay.op.sorting import is_before, ordering
+from relay.op.traced import DECIDES, on_host
 
 
 @operator("unique")
@@ -57,6 +58,7 @@ class Unique(Operator):
         return TupleType([*parts, found] if self.return_counts else parts)
 
     def reference(self, np: Numpy, data: Array) -> Any:
+        on_host(np, DECIDES)
         values, first, inverse, counts = np.unique(
             accumulator(data), return_index=True, return_inverse=True, return_counts=True
         )

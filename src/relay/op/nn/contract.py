@@ -4,6 +4,8 @@ float32.
 
 from typing import Any
 
+import numpy
+
 from relay.op.base import Array, Numpy
 from relay.op.conversion import accumulator
 from relay.op.numeric import narrow
@@ -22,7 +24,7 @@ def common_type(np: Numpy, dtype: Any, *operands: Array) -> Any:
 
 def matmul(np: Numpy, a: Array, b: Array) -> Array:
     """`a @ b` of one type; integers go through float64, which is many times faster, where that is exact."""
-    if a.dtype.kind in "iu" and a.size and b.size:
+    if np is numpy and a.dtype.kind in "iu" and a.size and b.size:
         bound = (
             float(np.abs(a.astype("float64")).max()) * float(np.abs(b.astype("float64")).max()) * a.shape[-1]
         )
