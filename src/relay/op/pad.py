@@ -23,6 +23,7 @@ from relay.op.reshape import Rearrangement
 from relay.op.scattering import scattered
 from relay.op.slice import BEYOND
 from relay.op.term import Term, iota
+from relay.op.traced import placed
 
 Widths = tuple[tuple[Size, Size], ...]
 """How much to add before and after each axis."""
@@ -113,8 +114,8 @@ class Pad(Rearrangement):
         out = np.full(
             [b + d + a for d, (b, a) in zip(data.shape, self.pad_width, strict=True)], value, data.dtype
         )
-        out[tuple([slice(b, b + d) for d, (b, _) in zip(data.shape, self.pad_width, strict=True)])] = data
-        return out
+        at = tuple([slice(b, b + d) for d, (b, _) in zip(data.shape, self.pad_width, strict=True)])
+        return placed(np, out, at, data)
 
     @by(Batching.SHIFTED)
     def batch(self, n: Dim, which: Sequence[Any], data: Expr, *pad_value: Expr) -> Expr:

@@ -21,6 +21,7 @@ from relay.op.numeric import SameType, apply, dims, narrow
 from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.reshape import shaped_like
+from relay.op.traced import loop, placed
 
 
 @family
@@ -224,9 +225,14 @@ class LinearScan(SameType):
 
     def reference(self, np: Numpy, decay: Array, data: Array) -> Array:
         factors, y = (np.moveaxis(accumulator(x), self.axis, 0) for x in (decay, np.array(data)))
-        places = range(len(y) - 2, -1, -1) if self.reverse else range(1, len(y))
-        for i in places:
-            y[i] += factors[i + 1] * y[i + 1] if self.reverse else factors[i] * y[i - 1]
+        last = len(y) - 1
+
+        def step(k: Any, y: Array) -> Array:
+            i = last - 1 - k if self.reverse else k + 1
+            carried = factors[i + 1] * y[i + 1] if self.reverse else factors[i] * y[i - 1]
+            return placed(np, y, i, y[i] + carried)
+
+        y = loop(np, max(last, 0), step, y)
         return narrow(np.moveaxis(y, 0, self.axis), data.dtype)
 
     def vjp(self, g: Expr, y: Expr, decay: Expr, data: Expr) -> tuple[Expr, Expr]:

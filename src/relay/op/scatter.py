@@ -20,9 +20,9 @@ from relay.op.numeric import apply
 from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.scattering import numbered
+from relay.op.traced import accumulated, overwritten
 
 Reduction = Literal["update", "add", "mul", "min", "max"]
-_UFUNC = {"add": "add", "mul": "multiply", "min": "minimum", "max": "maximum"}
 
 
 class Scatter(Operator):
@@ -105,12 +105,8 @@ class Scatter(Operator):
     def combined(self, np: Numpy, data: Array, at: Any, updates: Array, how: Reduction) -> Array:
         """A copy of `data` with `updates` at the places `at`."""
         if how == "update":
-            out = np.array(data)
-            out[at] = updates[()]
-            return out
-        out = np.array(accumulator(data))
-        getattr(np, _UFUNC[how]).at(out, at, accumulator(updates))
-        return out.astype(data.dtype)
+            return overwritten(np, np.array(data), at, updates)
+        return accumulated(np, np.array(accumulator(data)), at, accumulator(updates), how).astype(data.dtype)
 
     def scattered(
         self, b: Loops, out: Output, data: View, updates: View, place: Callable[[Sequence[Any]], Any]

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
+import numpy
+
 from relay.ir.type import Dim
 from relay.op.attribute import Sizes
 from relay.op.base import FLOATING, Array, Numpy, sample
@@ -43,17 +45,17 @@ class Parts(Pooling):
         sizes = [(d, n) for d, n in zip(space, self.lengths(space), strict=True) if isinstance(n, int)]
         return [[(i * d // n, -(-(i + 1) * d // n)) for i in range(n)] for d, n in sizes]
 
-    def taps(self, np: Numpy, space: Sequence[int]) -> list[Array]:
+    def taps(self, space: Sequence[int]) -> list[Array]:
         found: list[Array] = []
         for parts in self.bounds(space):
-            start, end = np.asarray(parts, "int64").reshape(-1, 2, 1).swapaxes(0, 1)
-            at = start + np.arange(max((b - a for a, b in parts), default=0))
-            found.append(np.where(at < end, at, -1))
+            start, end = numpy.asarray(parts, "int64").reshape(-1, 2, 1).swapaxes(0, 1)
+            at = start + numpy.arange(max((b - a for a, b in parts), default=0))
+            found.append(numpy.where(at < end, at, -1))
         return found
 
-    def averaging(self, np: Numpy, space: Sequence[int]) -> list[Array]:
-        found = zip(self.taps(np, space), space, strict=True)
-        return [means(np, taps, (taps >= 0).sum(axis=1), d) for taps, d in found]
+    def averaging(self, space: Sequence[int]) -> list[Array]:
+        found = zip(self.taps(space), space, strict=True)
+        return [means(taps, (taps >= 0).sum(axis=1), d) for taps, d in found]
 
     def parts(self, np: Numpy, data: Array, combine: Callable[..., Array]) -> Array:
         """`combine` of each part, spatial axis after spatial axis."""

@@ -19,6 +19,7 @@ from relay.op.nn.cotangent import reshaped_like
 from relay.op.numeric import SameType, apply, dims, narrow
 from relay.op.registry import operator
 from relay.op.relation import Typing
+from relay.op.traced import placed
 
 
 @operator("nn.bias_add")
@@ -107,8 +108,7 @@ class Dilate(Injective):
     def reference(self, np: Numpy, data: Array) -> Array:
         shape = [(d - 1) * s + 1 if d else 0 for d, s in zip(data.shape, self.strides, strict=True)]
         out = np.full(shape, self.dilation_value, data.dtype)
-        out[tuple([slice(None, None, s) for s in self.strides])] = data
-        return out
+        return placed(np, out, tuple([slice(None, None, s) for s in self.strides]), data)
 
     @by(Batching.SHIFTED)
     def batch(self, n: Dim, which: Sequence[Any], data: Expr) -> Expr:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, ClassVar
 
+import numpy
+
 from relay.ir.dim import floor_divide
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr
@@ -33,6 +35,7 @@ from relay.op.nn.loops import Line, put_in, reading, seen, sum_type, times_added
 from relay.op.nn.ranks import DATA_LAYOUT, KERNEL_LAYOUT, by_rank, for_ranks
 from relay.op.numeric import narrow
 from relay.op.relation import Typing
+from relay.op.traced import placed
 
 MOST_COLUMNS = 1 << 22
 """Elements of the unfolded input held at a time; 16 MB of float32 stay near the cache."""
@@ -342,11 +345,12 @@ def convolve(
         several = slice(b, b + images)
         for g, matrix in enumerate(taps):
             part = np.swapaxes(x[several, g * per_group : (g + 1) * per_group], 0, 1)
-            target = np.swapaxes(out[several, g * filters : (g + 1) * filters], 0, 1)
             for start in range(0, sizes[0], step):
-                place = target[:, :, start : start + step]
-                columns = unfold(np, part, window, strides, dilation, place.shape[2:], start)
-                place[...] = matmul(np, matrix, columns).reshape(place.shape)
+                rows = [min(step, sizes[0] - start), *sizes[1:]]
+                columns = unfold(np, part, window, strides, dilation, rows, start)
+                found = matmul(np, matrix, columns).reshape(filters, part.shape[1], *rows)
+                place = (several, slice(g * filters, (g + 1) * filters), slice(start, start + step))
+                out = placed(np, out, place, np.swapaxes(found, 0, 1))
     return out
 
 
@@ -361,10 +365,11 @@ def unfold(
 ) -> Array:
     """The windows of `x: (c, n, ...)` from a row on as columns: `(c * prod(window), n * prod(sizes))`."""
     columns = np.empty((x.shape[0], *window, x.shape[1], *sizes), x.dtype)
-    for tap in np.ndindex(*window):
+    for tap in numpy.ndindex(*window):
         begins = [i * r for i, r in zip(tap, dilation, strict=True)]
         begins[0] += start * strides[0]
-        columns[(slice(None), *tap)] = x[(slice(None), slice(None), *slices(begins, sizes, strides))]
+        seen = x[(slice(None), slice(None), *slices(begins, sizes, strides))]
+        columns = placed(np, columns, (slice(None), *tap), seen)
     return columns.reshape(x.shape[0] * prod(window), x.shape[1] * prod(sizes))
 
 
@@ -383,7 +388,7 @@ def _depthwise(
     multiple = w.shape[0] // channels
     taps = w.reshape(channels, multiple, *w.shape[2:])
     out = np.zeros((batch, channels, multiple, *sizes), x.dtype)
-    for tap in np.ndindex(*w.shape[2:]):
+    for tap in numpy.ndindex(*w.shape[2:]):
         begins = [i * r for i, r in zip(tap, dilation, strict=True)]
         seen = x[(slice(None), slice(None), None, *slices(begins, sizes, strides))]
         factor = taps[(slice(None), slice(None), *tap)]

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+import numpy
+
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
@@ -34,6 +36,7 @@ from relay.op.nn.loops import put_in, reading, sum_type, times_added
 from relay.op.nn.ranks import DATA_LAYOUT, by_rank, each_axis, for_ranks
 from relay.op.numeric import narrow
 from relay.op.relation import Typing
+from relay.op.traced import placed
 
 
 @family
@@ -208,14 +211,15 @@ def spread_out(
     out = np.zeros((batch, groups, filters, *[max(0, size) for size in whole]), x.dtype)
     matrices = w.reshape(groups, channels // groups, filters, *window)
     columns = x.reshape(batch, groups, channels // groups, prod(space))
-    for tap in np.ndindex(*window) if x.size else ():
+    for tap in numpy.ndindex(*window) if x.size else ():
         matrix = np.swapaxes(matrices[(slice(None), slice(None), slice(None), *tap)], 1, 2)
         part = matmul(np, matrix[None], columns).reshape(batch, groups, filters, *space)
         place = [
             slice(i * r, i * r + (d - 1) * s + 1, s)
             for i, d, s, r in zip(tap, space, strides, dilation, strict=True)
         ]
-        out[(slice(None), slice(None), slice(None), *place)] += part
+        at = (slice(None), slice(None), slice(None), *place)
+        out = placed(np, out, at, out[at] + part)
     kept = [slice(lo, size - hi) for (lo, hi), size in zip(padding, whole, strict=True)]
     return out.reshape(batch, groups * filters, *out.shape[3:])[(slice(None), slice(None), *kept)]
 

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+import numpy
+
 from relay.ir.dim import floor_divide
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr
@@ -33,6 +35,7 @@ from relay.op.nn.loops import Line, put_in, reading, seen, sum_type, times_added
 from relay.op.nn.ranks import DATA_LAYOUT, KERNEL_LAYOUT, by_rank, each_axis, for_ranks
 from relay.op.numeric import narrow
 from relay.op.relation import Typing
+from relay.op.traced import placed
 
 
 @family
@@ -196,11 +199,12 @@ def correlate(
     filters, inputs = out // groups, channels // groups
     rows = _rows(np, y, batch, groups, filters)
     found = np.empty((groups, filters, inputs, *window), y.dtype)
-    for tap in np.ndindex(*window):
+    for tap in numpy.ndindex(*window):
         begins = [i * r for i, r in zip(tap, dilation, strict=True)]
         seen = x[(slice(None), slice(None), *slices(begins, steps, strides))]
         columns = np.swapaxes(_rows(np, seen, batch, groups, inputs), 1, 2)
-        found[(slice(None), slice(None), slice(None), *tap)] = matmul(np, rows, columns)
+        place = (slice(None), slice(None), slice(None), *tap)
+        found = placed(np, found, place, matmul(np, rows, columns))
     return found.reshape(out, inputs, *window)
 
 

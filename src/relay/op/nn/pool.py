@@ -164,7 +164,7 @@ class AvgPool(Average, SlidingPool):
         whole = is_integer(dtype_name(data.dtype))
         x = self.opened(np, data.astype("int64") if whole else accumulator(data))
         total = self.windows(np, x, 0, np.add)
-        for i, counts in enumerate(self.counts(np, x.shape[2:])):
+        for i, counts in enumerate(self.counts(x.shape[2:])):
             several = counts.reshape((-1,) + (1,) * (self.rank - 1 - i))
             total = _truncated(np, total, several) if whole else total / several.astype(total.dtype)
         return self.closed(np, total, data.dtype)

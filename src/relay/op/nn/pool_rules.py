@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy
+
 from relay.ir.expr import Expr
 from relay.ir.type import Type
 from relay.op.base import FLOATING, Array, Numpy
@@ -17,6 +19,7 @@ from relay.op.nn.loops import Line, put_in, seen
 from relay.op.nn.window import Pooling
 from relay.op.numeric import apply, dims, narrow
 from relay.op.relation import Typing
+from relay.op.traced import accumulated, may_hold, placed
 
 
 @family
@@ -121,7 +124,7 @@ class AverageGradient(PoolingGradient):
 
     def reference(self, np: Numpy, out_grad: Array, data: Array) -> Array:
         x, y = self.opened(np, data), self.pooled_axes(np, out_grad)
-        for i, parts in enumerate(self.averaging(np, x.shape[2:])):
+        for i, parts in enumerate(self.averaging(x.shape[2:])):
             y = np.moveaxis(np.tensordot(y, parts.astype(y.dtype), axes=(i + 2, 0)), -1, i + 2)
         return self.restored(np, y, data.dtype)
 
@@ -155,9 +158,10 @@ class MaxGradient(PoolingGradient):
         x, y = self.opened(np, accumulator(data)), self.pooled_axes(np, out_grad)
         lines = x.shape[0] * x.shape[1]
         size = x.size // max(1, lines)
-        at = winners(np, x, self.taps(np, x.shape[2:]))
-        places = at + (np.arange(lines) * size).reshape(*x.shape[:2], *[1] * self.rank)
-        found = np.bincount(places[at >= 0], weights=y[at >= 0], minlength=x.size)
+        at = winners(np, x, self.taps(x.shape[2:]))
+        places = at + (numpy.arange(lines) * size).reshape(*x.shape[:2], *[1] * self.rank)
+        taken = np.where(at >= 0, y, 0).astype("float64").reshape(-1)
+        found = accumulated(np, np.zeros(x.size), np.where(at >= 0, places, 0).reshape(-1), taken, "add")
         return self.restored(np, found.reshape(x.shape), data.dtype)
 
     def vjp(self, g: Expr, y: Expr, out_grad: Expr, data: Expr) -> tuple[Expr, None]:
@@ -205,7 +209,7 @@ class MaxTangent(PoolingRule):
 
     def reference(self, np: Numpy, tangent: Array, data: Array) -> Array:
         x, dx = self.opened(np, accumulator(data)), self.opened(np, tangent)
-        at = winners(np, x, self.taps(np, x.shape[2:]))
+        at = winners(np, x, self.taps(x.shape[2:]))
         if not x.size:
             return self.closed(np, np.zeros(at.shape, dx.dtype), tangent.dtype)
         lines, places = dx.reshape(*x.shape[:2], -1), at.reshape(*x.shape[:2], -1)
@@ -251,27 +255,27 @@ def winners(np: Numpy, x: Array, tables: Sequence[Array]) -> Array:
 def _winners_along(np: Numpy, x: Array, axis: int, table: Array) -> tuple[Array, Array]:
     """The greatest element that each window sees along one axis, and its place on it."""
     before, after = (slice(None),) * axis, (1,) * (x.ndim - 1 - axis)
-    rows, first = np.arange(len(table)), (table >= 0).argmax(axis=1)
-    best = np.take(x, np.maximum(table[rows, first], 0), axis)
-    tap_of = np.empty(best.shape, np.min_scalar_type(table.shape[1]))
-    tap_of[...] = first.reshape(-1, *after)
-    has_nan = bool(np.isnan(x).any())
+    rows, first = numpy.arange(len(table)), (table >= 0).argmax(axis=1)
+    best = np.take(x, numpy.maximum(table[rows, first], 0), axis)
+    number_of = numpy.min_scalar_type(table.shape[1])
+    tap_of = np.array(np.broadcast_to(first.astype(number_of).reshape(-1, *after), best.shape))
+    may_be_nan = may_hold(np, np.isnan(x))
     for number, places in enumerate(table.T):
-        seeing = np.flatnonzero(places >= 0)
-        windows = (*before, _regular(np, seeing))
-        value, so_far = x[(*before, _regular(np, places[seeing]))], best[windows]
+        seeing = numpy.flatnonzero(places >= 0)
+        windows = (*before, _regular(seeing))
+        value, so_far = x[(*before, _regular(places[seeing]))], best[windows]
         better = value > so_far
-        if has_nan:
-            better |= np.isnan(value) & ~np.isnan(so_far)
-        best[windows] = np.maximum(so_far, value)
-        later = np.multiply(better, number, dtype=tap_of.dtype)
-        tap_of[windows] = np.maximum(tap_of[windows], later)
-    return best, table[rows.reshape(-1, *after), tap_of]
+        if may_be_nan:
+            better = better | (np.isnan(value) & ~np.isnan(so_far))
+        later = better * number_of.type(number)
+        best = placed(np, best, windows, np.maximum(so_far, value))
+        tap_of = placed(np, tap_of, windows, np.maximum(tap_of[windows], later))
+    return best, np.asarray(table)[rows.reshape(-1, *after), tap_of]
 
 
-def _regular(np: Numpy, places: Array) -> Any:
+def _regular(places: Array) -> Any:
     """Places as a slice, which takes a view, if they are equally far apart."""
-    steps = np.diff(places)
+    steps = numpy.diff(places)
     if not len(steps) or steps[0] < 1 or (steps != steps[0]).any():
         return places
     return slice(places[0], places[-1] + 1, steps[0])

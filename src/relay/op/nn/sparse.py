@@ -1,6 +1,5 @@
 """Sparse matrices, kept by rows: the elements, which may be blocks, their columns, and where rows begin."""
 
-import itertools
 from collections.abc import Sequence
 from math import prod
 from typing import Any, cast
@@ -21,6 +20,7 @@ from relay.op.nn.sparse_batch import batch_of_sparse_dense
 from relay.op.numeric import apply, dims, narrow
 from relay.op.registry import operator
 from relay.op.relation import Typing
+from relay.op.traced import loop, placed
 
 INDICES, INDPTR = numpy.array([0, 2, 1, 0], "int32"), numpy.array([0, 2, 2, 3, 4], "int32")
 """Four rows of three columns with four elements: two in the first row, none in the second."""
@@ -131,11 +131,17 @@ class SparseDense(Operator):
         ends = check_indices(np, weight_indptr, len(blocks) + 1, negative=False)
         *lead, size = data.shape
         parts = accumulator(data).reshape(prod(lead), size // wide, wide)
-        out = np.zeros((len(ends) - 1, high, parts.shape[0]), parts.dtype)
-        for row, (begin, end) in enumerate(itertools.pairwise(ends.tolist())):
-            for place in range(begin, end):
-                out[row] += blocks[place] @ parts[:, columns[place]].T
-        rows = (len(ends) - 1) * high
+        count = max(len(ends) - 1, 0)
+        own = np.searchsorted(ends, numpy.arange(len(blocks)), side="right") - 1
+        own = np.where(own < 0, count, own)  # what is in no row is added up behind the last one
+
+        def step(place: Any, out: Array) -> Array:
+            row = own[place]
+            return placed(np, out, row, out[row] + blocks[place] @ parts[:, columns[place]].T)
+
+        out = np.zeros((count + 1, high, parts.shape[0]), parts.dtype)
+        out = loop(np, len(blocks), step, out)[:count]
+        rows = count * high
         found = narrow(out.reshape(rows, len(parts)), data.dtype)
         return found if self.sparse_lhs else found.T.reshape(*lead, rows)
 

@@ -6,6 +6,8 @@ from itertools import product
 from math import floor
 from typing import Any, ClassVar, Literal
 
+import numpy
+
 from relay.ir.dim import floor_divide
 from relay.ir.dtype import is_integer
 from relay.ir.expr import Expr
@@ -63,12 +65,12 @@ def cubic_kernel(d: float, a: float = -0.5) -> float:
 def places(np: Numpy, size: int, out: int, method: str, coordinates: str) -> Array:
     """The element that each of `out` is, for the method `nearest`."""
     found = [taps_at(source_place(i, size, out, coordinates), method, coordinates)[0][0] for i in range(out)]
-    return np.asarray([min(max(place, 0), size - 1) for place in found], "int64")
+    return numpy.asarray([min(max(place, 0), size - 1) for place in found], "int64")
 
 
 def weights(np: Numpy, size: int, out: int, method: str, coordinates: str) -> Array:
     """What each of `size` elements gives to each of `out`; places beyond the ends take the last element."""
-    matrix = np.zeros((out, size))
+    matrix = numpy.zeros((out, size))
     for i in range(out):
         for place, weight in taps_at(source_place(i, size, out, coordinates), method, coordinates):
             matrix[i, min(max(place, 0), size - 1)] += weight
@@ -81,8 +83,8 @@ def mixed(np: Numpy, x: Array, axis: int, out: int, method: str, coordinates: st
     found = [taps_at(source_place(i, size, out, coordinates), method, coordinates) for i in range(out)]
     total = np.zeros((*x.shape[:axis], out, *x.shape[axis + 1 :]), x.dtype)
     for column in zip(*found, strict=True):
-        at = np.asarray([min(max(place, 0), size - 1) for place, _ in column], "int64")
-        weight = np.asarray([w for _, w in column], x.dtype).reshape(-1, *later)
+        at = numpy.asarray([min(max(place, 0), size - 1) for place, _ in column], "int64")
+        weight = numpy.asarray([w for _, w in column], x.dtype).reshape(-1, *later)
         total = total + np.take(x, at, axis=axis) * weight
     return total
 

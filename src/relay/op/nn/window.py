@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy
+
 from relay.ir.dim import floor_divide, minimum
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
@@ -65,11 +67,11 @@ class Pooling(Channels, Kernel):
         """How many windows there are along each spatial axis."""
         raise AssertionError(f"{self.name} does not say how many windows it has")
 
-    def taps(self, np: Numpy, space: Sequence[int]) -> list[Array]:
+    def taps(self, space: Sequence[int]) -> list[Array]:
         """For each spatial axis the places that each window sees, `(windows, taps)`; -1 is none."""
         raise AssertionError(f"{self.name} does not say where its windows are")
 
-    def averaging(self, np: Numpy, space: Sequence[int]) -> list[Array]:
+    def averaging(self, space: Sequence[int]) -> list[Array]:
         """For each spatial axis the part of each place in the mean of each window, `(windows, places)`."""
         raise AssertionError(f"{self.name} does not say what its means are of")
 
@@ -161,10 +163,12 @@ class Slide:
         most = floor_divide(d + (self.before - 1), self.stride)
         return minimum(floor_divide(free + (self.stride - 1), self.stride), most) + 1
 
-    def places(self, np: Numpy, d: int) -> Array:
+    def places(self, d: int) -> Array:
         """The places that the taps of each window see, `(windows, taps)`; padding is outside of the axis."""
         steps = self.steps(d)
-        return np.arange(steps)[:, None] * self.stride + np.arange(self.size) * self.dilation - self.before
+        return (
+            numpy.arange(steps)[:, None] * self.stride + numpy.arange(self.size) * self.dilation - self.before
+        )
 
 
 @family
@@ -202,23 +206,23 @@ class Sliding(Pooling):
     def lengths(self, space: Sequence[Dim]) -> list[Dim]:
         return [s.steps(d) for d, s in zip(space, self.slides, strict=True)]
 
-    def taps(self, np: Numpy, space: Sequence[int]) -> list[Array]:
-        places = [s.places(np, d) for d, s in zip(space, self.slides, strict=True)]
-        return [np.where((at >= 0) & (at < d), at, -1) for d, at in zip(space, places, strict=True)]
+    def taps(self, space: Sequence[int]) -> list[Array]:
+        places = [s.places(d) for d, s in zip(space, self.slides, strict=True)]
+        return [numpy.where((at >= 0) & (at < d), at, -1) for d, at in zip(space, places, strict=True)]
 
-    def counts(self, np: Numpy, space: Sequence[int]) -> list[Array]:
+    def counts(self, space: Sequence[int]) -> list[Array]:
         """How many elements each mean is of, along each spatial axis."""
         with_padding = self.attributes()["count_include_pad"]
         found: list[Array] = []
         for d, s in zip(space, self.slides, strict=True):
-            at = s.places(np, d)
+            at = s.places(d)
             low, high = (-s.before, d + s.after) if with_padding else (0, d)
-            found.append(np.maximum(1, ((at >= low) & (at < high)).sum(axis=1)))
+            found.append(numpy.maximum(1, ((at >= low) & (at < high)).sum(axis=1)))
         return found
 
-    def averaging(self, np: Numpy, space: Sequence[int]) -> list[Array]:
-        parts = zip(self.taps(np, space), self.counts(np, space), space, strict=True)
-        return [means(np, taps, counts, d) for taps, counts, d in parts]
+    def averaging(self, space: Sequence[int]) -> list[Array]:
+        parts = zip(self.taps(space), self.counts(space), space, strict=True)
+        return [means(taps, counts, d) for taps, counts, d in parts]
 
     def lines(self, b: Loops, place: Sequence[Index], space: Sequence[Index]) -> list[Line]:
         return [
@@ -245,9 +249,9 @@ class Sliding(Pooling):
         return found
 
 
-def means(np: Numpy, taps: Array, counts: Array, d: int) -> Array:
+def means(taps: Array, counts: Array, d: int) -> Array:
     """The part of each of `d` places in the mean of the places that a window sees, `(windows, places)`."""
-    return (taps[:, :, None] == np.arange(d)).sum(axis=1) / counts[:, None]
+    return (taps[:, :, None] == numpy.arange(d)).sum(axis=1) / counts[:, None]
 
 
 def slide(
