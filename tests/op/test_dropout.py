@@ -34,7 +34,7 @@ def run(request: pytest.FixtureRequest) -> Any:
 
 def kept_of(shape: tuple[int, ...], seed: int, rate: float) -> Any:
     """The mask as the manual defines it."""
-    words, _ = draw_words(random_key(seed), int(np.prod(shape)))
+    words, _ = draw_words(np, random_key(seed), int(np.prod(shape)))
     return np.asarray([int(w) >= rate * 2**64 for w in words]).reshape(shape)
 
 
@@ -79,7 +79,7 @@ def test_infinities_are_dropped_like_numbers(run: Any) -> None:
 def test_a_key_at_the_end_of_its_counter_is_renewed(backend: str) -> None:
     x = np.ones((9, 3), "float32")
     key = np.asarray([1, 2, 3, 4, 5, 6, 7, 2**64 - 5, 0, 0], "uint64")
-    words, _ = draw_words(key, 27)
+    words, _ = draw_words(np, key, 27)
     want = words.reshape(9, 3) >= 2**62
     got = relay.create_executor(backend, mod=relay.parse(PROGRAM)).evaluate()(x, key)[1]
     np.testing.assert_array_equal(got, want.astype("float32"))

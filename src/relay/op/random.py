@@ -100,7 +100,7 @@ class Uniform(Draw):
         return TupleType([KEY, TensorType(self.out_shape, self.out_dtype)])
 
     def reference(self, np: Numpy, key: Array, low: Array, high: Array) -> Any:
-        words, rest = draw_words(key, prod(self.out_shape))
+        words, rest = draw_words(np, key, prod(self.out_shape))
         dtype = to_numpy(self.out_dtype)
         x = unit_floats(words, self.out_dtype).astype(dtype).reshape(self.out_shape)
         span = narrow(accumulator(high) - accumulator(low), dtype)
@@ -174,7 +174,7 @@ class Normal(Draw):
         return TupleType([KEY, TensorType(self.out_shape, self.out_dtype)])
 
     def reference(self, np: Numpy, key: Array, mean: Array, scale: Array) -> Any:
-        words, rest = draw_words(key, 2 * prod(self.out_shape))
+        words, rest = draw_words(np, key, 2 * prod(self.out_shape))
         dtype = to_numpy(self.out_dtype)
         u, v = unit_floats(words, "float64").reshape(2, *self.out_shape)
         x = (np.sqrt(-2 * np.log(1 - u)) * np.cos(2 * np.pi * v)).astype(dtype)
@@ -258,7 +258,7 @@ class Multinomial(Operator):
 
     def reference(self, np: Numpy, key: Array, probs: Array) -> Any:
         rows = probs.astype("float64").reshape(-1, probs.shape[-1])
-        words, rest = draw_words(key, len(rows) * self.num_samples)
+        words, rest = draw_words(np, key, len(rows) * self.num_samples)
         sums = np.cumsum(rows, axis=1)
         at = unit_floats(words, "float64").reshape(len(rows), self.num_samples) * sums[:, -1:]
         found = np.minimum((sums[:, None, :] <= at[:, :, None]).sum(axis=2), probs.shape[-1] - 1)

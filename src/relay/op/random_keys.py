@@ -21,6 +21,7 @@ from relay.op.random_words import TOP, UINT64_MAX
 from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.threefry import draw_words, split_key
+from relay.op.traced import DECIDES, values_of
 
 KEY = TensorType((10,), "uint64")
 OF_KEY = "ten words of uint64, as `random.threefry_key` makes them"
@@ -112,7 +113,7 @@ class ThreefryGenerate(Operator):
         return TupleType([key_type(rows), TensorType((*rows, *self.out_shape), "uint64")])
 
     def reference(self, np: Numpy, key: Array) -> Any:
-        words, rest = draw_words(key, prod(self.out_shape))
+        words, rest = draw_words(np, key, prod(self.out_shape))
         return rest, words.reshape((*key.shape[:-1], *self.out_shape))
 
     @by(Batching.SAME)
@@ -165,9 +166,9 @@ class DynThreefryGenerate(Operator):
         return TupleType([key_type(rows), TensorType([*rows, *[ANY] * result_rank(t, shape)], "uint64")])
 
     def reference(self, np: Numpy, key: Array, shape: Array) -> Any:
-        sizes = tuple(shape.tolist())
+        sizes = tuple(values_of(shape, DECIDES))
         check_sizes(SIZES, sizes, "shape")
-        words, rest = draw_words(key, prod(sizes))
+        words, rest = draw_words(np, key, prod(sizes))
         return rest, words.reshape((*key.shape[:-1], *sizes))
 
     @by(Batching.SAME)
@@ -205,7 +206,7 @@ class ThreefrySplit(Operator):
         return TupleType([key_type(rows_of_keys(t, key))] * 2)
 
     def reference(self, np: Numpy, key: Array) -> Any:
-        return split_key(key)
+        return split_key(np, key)
 
     batch = same
 

@@ -16,22 +16,20 @@ from typing import Any
 
 import numpy
 
-from relay.op.base import Array
+from relay.op.base import Array, Numpy
 from relay.op.random_words import PARITY, ROTATIONS, TOP, UINT64_MAX
+from relay.op.traced import may_hold
 
 
 def threefry(key: Sequence[Any], counter: Sequence[Any], rounds: int = 20) -> list[Array]:
-    """The four words of the cipher for a key of four words and counters of four words, scalars or arrays."""
-    schedule: list[Any] = [numpy.uint64(k) for k in key]
+    """The four words of the cipher for a key and a counter of four words each, of uint64."""
+    schedule: list[Any] = [*key]
     parity: Any = numpy.uint64(PARITY)
     for k in schedule:
         parity = parity ^ k
     schedule.append(parity)
     with numpy.errstate(over="ignore"):
-        words: list[Any] = [
-            numpy.atleast_1d(numpy.asarray(w, "uint64")) + k for w, k in zip(counter, schedule, strict=False)
-        ]
-        a, b, c, d = words
+        a, b, c, d = (w + k for w, k in zip(counter, schedule, strict=False))
         for r in range(rounds):
             left, right = ROTATIONS[r % 8]
             a = a + b
@@ -50,49 +48,63 @@ def _rotated(x: Array, bits: int) -> Array:
     return (x << numpy.uint64(bits)) | (x >> numpy.uint64(64 - bits))
 
 
-def draw_words(key: Array, n: int) -> tuple[Array, Array]:
+def draw_words(np: Numpy, key: Array, n: int) -> tuple[Array, Array]:
     """`n` random words, and the key to go on with.
 
     Of keys `(..., 10)` it gives words `(..., n)` and a key for each.
     """
-    states = [_with_room(key_words, n) for key_words in key.reshape(-1, 10).tolist()]
-    rest: Array = numpy.asarray(states, "uint64").reshape(-1, 10)
-    columns = [rest[:, i : i + 1] for i in range(8)]
+    state = _with_room(np, key, n)
     blocks = numpy.arange(-(-n // 4), dtype="uint64")
-    with numpy.errstate(over="ignore"):
-        words = threefry(columns[:4], [w + blocks for w in columns[4:]])
-        found = numpy.stack(words, axis=2).reshape(len(rest), 4 * len(blocks))[:, :n]
-        rest[:, 6], rest[:, 7] = 0, rest[:, 7] + numpy.uint64(n)
-    return found.reshape(*key.shape[:-1], n), rest.reshape(key.shape)
+    cipher, counter = _words(state, 0, 4), _words(state, 4, 8)
+    found = np.stack(threefry(cipher, [w + blocks for w in counter]), axis=-1)
+    words = found.reshape(*key.shape[:-1], 4 * len(blocks))[..., :n]
+    drawn = state[..., 7:8] + numpy.uint64(n)
+    return words, np.concatenate([state[..., :6], np.zeros_like(drawn), drawn, state[..., 8:]], axis=-1)
 
 
-def _with_room(state: list[int], n: int) -> list[int]:
-    """A state whose counter has `n` words left."""
-    if state[7] < UINT64_MAX - n:
-        return state
-    if state[8] == state[9] == 0:
-        hashed = [int(w[0]) for w in threefry(state[:4], [UINT64_MAX, UINT64_MAX, *state[6:8]])]
-        return [*hashed, 0, 0, 0, 0, TOP, 0]
-    return [*state[:4], state[4] | state[8], state[5] | state[9], 0, 0, *_next_place(*state[8:])]
-
-
-def _next_place(high: int, low: int) -> tuple[int, int]:
-    """The single bit of a path of 128, one place to the right; 0 and 0 after the last."""
-    both = (high << 64 | low) >> 1
-    return both >> 64, both & UINT64_MAX
-
-
-def split_key(key: Array) -> tuple[Array, Array]:
+def split_key(np: Numpy, key: Array) -> tuple[Array, Array]:
     """Two keys whose numbers have nothing to do with one another; of keys `(..., 10)` two for each."""
-    pairs = [_two_keys(key_words) for key_words in key.reshape(-1, 10).tolist()]
-    both = numpy.asarray(pairs, "uint64").reshape(*key.shape[:-1], 2, 10)
-    return both[..., 0, :], both[..., 1, :]
+    is_over = _is_over(key)
+    if may_hold(np, is_over):
+        key = np.where(is_over, _begun(np, threefry(_words(key, 0, 4), _words(key, 4, 8))), key)
+    place = _next_place(np, key)
+    left = np.concatenate([key[..., :8], place], axis=-1)
+    return left, np.concatenate([key[..., :4], _turned(key), key[..., 6:8], place], axis=-1)
 
 
-def _two_keys(state: list[int]) -> tuple[list[int], list[int]]:
-    if state[8] == state[9] == 0:
-        state = [*[int(w[0]) for w in threefry(state[:4], state[4:8])], 0, 0, 0, 0, TOP, 0]
-    place = _next_place(*state[8:])
-    left = [*state[:8], *place]
-    right = [*state[:4], state[4] | state[8], state[5] | state[9], *state[6:8], *place]
-    return left, right
+def _words(key: Array, first: int, last: int) -> list[Array]:
+    """Words of keys `(..., 10)`, each `(..., 1)`."""
+    return [key[..., i : i + 1] for i in range(first, last)]
+
+
+def _with_room(np: Numpy, key: Array, n: int) -> Array:
+    """Keys whose counters have `n` words left."""
+    is_full = key[..., 7:8] >= numpy.uint64(UINT64_MAX - n)
+    if not may_hold(np, is_full):
+        return key
+    most, none = np.full_like(is_full, UINT64_MAX, dtype="uint64"), np.zeros_like(key[..., :2])
+    fresh = _begun(np, threefry(_words(key, 0, 4), [most, most, *_words(key, 6, 8)]))
+    moved = np.concatenate([key[..., :4], _turned(key), none, _next_place(np, key)], axis=-1)
+    return np.where(is_full, np.where(_is_over(key), fresh, moved), key)
+
+
+def _is_over(key: Array) -> Array:
+    """Whether no place of the path is left."""
+    return (key[..., 8:9] | key[..., 9:10]) == 0
+
+
+def _begun(np: Numpy, words: list[Array]) -> Array:
+    """New keys of four words."""
+    none = np.zeros_like(words[0])
+    return np.concatenate([*words, none, none, none, none, np.full_like(none, TOP), none], axis=-1)
+
+
+def _turned(key: Array) -> Array:
+    """The paths with a one at the place of the next split."""
+    return key[..., 4:6] | key[..., 8:10]
+
+
+def _next_place(np: Numpy, key: Array) -> Array:
+    """The single bit of a path of 128, one place to the right; 0 and 0 after the last."""
+    high, low, one = key[..., 8:9], key[..., 9:10], numpy.uint64(1)
+    return np.concatenate([high >> one, high << numpy.uint64(63) | low >> one], axis=-1)

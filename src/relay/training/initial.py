@@ -26,7 +26,7 @@ def split(key: Any, count: int) -> list[Any]:
     rest = _key_words(key)
     keys: list[Any] = []
     for _ in range(count):
-        made, rest = split_key(rest)
+        made, rest = split_key(np, rest)
         keys.append(made)
     return keys
 

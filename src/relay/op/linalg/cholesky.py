@@ -59,7 +59,7 @@ class Cholesky(SameType, MatrixOperator):
 
     def reference(self, np: Numpy, a: Array) -> Array:
         x, bad = finite(np, a)
-        factor = refusing(*NOT_POSITIVE, np.linalg.cholesky, symmetrised(np, x))
+        factor = refusing(np, *NOT_POSITIVE, np.linalg.cholesky, symmetrised(np, x))
         return poisoned(np, np.swapaxes(factor, -1, -2) if self.upper else factor, bad, a.dtype)
 
     def vjp(self, g: Expr, y: Expr, a: Expr) -> tuple[Expr]:

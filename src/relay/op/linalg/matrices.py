@@ -14,6 +14,7 @@ from relay.op.derivative import rank_of, tensor_type, times
 from relay.op.family import Kernel
 from relay.op.numeric import apply, dims, narrow, scalar
 from relay.op.relation import Typing
+from relay.op.traced import may_hold, require
 
 MATRIX_DTYPES = frozenset({"float16", "bfloat16", "float32", "float64"})
 
@@ -84,21 +85,28 @@ def finite(np: Numpy, a: Array) -> tuple[Array, Array]:
     """
     a = accumulator(a)
     bad = ~np.all(np.isfinite(a), axis=(-2, -1))
-    return np.where(bad[..., None, None], np.eye(*a.shape[-2:], dtype=a.dtype), a) if bad.any() else a, bad
+    if not may_hold(np, bad):
+        return a, bad
+    return np.where(bad[..., None, None], np.eye(*a.shape[-2:], dtype=a.dtype), a), bad
 
 
 def poisoned(np: Numpy, x: Array, bad: Array, dtype: Any) -> Array:
     """A result in a dtype, NaN throughout where the matrix was not finite."""
     wide = bad.reshape(bad.shape + (1,) * (x.ndim - bad.ndim))
-    return narrow(np.where(wide, x.dtype.type(_np.nan), x) if bad.any() else x, dtype)
+    return narrow(np.where(wide, x.dtype.type(_np.nan), x) if may_hold(np, bad) else x, dtype)
 
 
-def refusing(code: str, message: str, hint: str, f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """What a function of `numpy.linalg` says, its exception as a diagnostic."""
+def refusing(np: Numpy, code: str, message: str, hint: str, f: Callable[..., Any], *args: Any) -> Any:
+    """What a function of `numpy.linalg` says, its exception as a diagnostic; where values are traced, what
+    is not finite is that.
+    """
     try:
-        return f(*args, **kwargs)
+        found = f(*args)
     except _np.linalg.LinAlgError:
         fail(code, message, hint=hint)
+    if np is not _np:
+        require(np, np.isfinite(found), code, message)
+    return found
 
 
 def converged(np: Numpy, f: Callable[..., Any], x: Array) -> tuple[Any, ...]:
@@ -107,7 +115,7 @@ def converged(np: Numpy, f: Callable[..., Any], x: Array) -> tuple[Any, ...]:
     """
     try:
         return tuple(f(x))
-    except np.linalg.LinAlgError:
+    except _np.linalg.LinAlgError:
         if x.ndim == 2:
             return tuple([np.full_like(part, _np.nan) for part in f(np.eye(*x.shape, dtype=x.dtype))])
         rows = [converged(np, f, row) for row in x]

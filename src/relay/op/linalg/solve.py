@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as _np
 
-from relay.diagnostic import fail
 from relay.ir.expr import Expr
 from relay.ir.type import ANY, Dim, Type
 from relay.op.base import Array, Numpy, sample
@@ -31,6 +30,7 @@ from relay.op.native import Index, Loops, Output, View
 from relay.op.numeric import apply, dims
 from relay.op.registry import operator
 from relay.op.relation import Typing
+from relay.op.traced import placed, require
 
 
 class System(MatrixOperator):
@@ -159,7 +159,7 @@ class Solve(System):
 
     def reference(self, np: Numpy, a: Array, b: Array) -> Array:
         x, bad = finite(np, a)
-        found = refusing(*SINGULAR, np.linalg.solve, x, accumulator(b))
+        found = refusing(np, *SINGULAR, np.linalg.solve, x, accumulator(b))
         return poisoned(np, found, per_system(np, bad, b, found), a.dtype)
 
     def eliminate(self, b: Loops, matrix: Output, right: Output, rows: Output) -> Any:
@@ -212,8 +212,7 @@ class TriangularSolve(System):
         half = self.half(np, accumulator(a))
         x, bad = finite(np, half)
         diagonal = np.einsum("...ii->...i", x)
-        if np.any(diagonal == 0):
-            fail(*SINGULAR[:2], hint=SINGULAR[2])
+        require(np, diagonal != 0, *SINGULAR)
         is_vector, right = b.ndim == 1, accumulator(b)
         found = substituted(
             np,
@@ -228,8 +227,8 @@ class TriangularSolve(System):
         """The half of `a` that is read."""
         half = np.tril(a) if self.lower else np.triu(a)
         if self.unit_diagonal:
-            i = np.arange(a.shape[-1])
-            half[..., i, i] = 1
+            i = _np.arange(a.shape[-1])
+            return placed(np, half, (..., i, i), 1)
         return half
 
     def coefficient(self, b: Loops, i: Index, j: Index, x: Any) -> Any:
@@ -270,6 +269,8 @@ class TriangularSolve(System):
 
 def substituted(np: Numpy, a: Array, b: Array, lower: bool) -> Array:
     """The solutions of triangular systems, one unknown after the other, all systems at once."""
+    if np is not _np:
+        return np.linalg.solve(a, b)
     n = a.shape[-1]
     shape = (*_np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), n, b.shape[-1])
     x = np.array(np.broadcast_to(b, shape))

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy
+
 from relay.ir.expr import Call, Expr, Op, TupleGetItem, as_expr
 from relay.ir.type import Dim, TensorType, TupleType, Type
 from relay.op import random_words
@@ -79,8 +81,10 @@ class Dropout(Operator):
     def reference(self, np: Numpy, data: Array, key: Array | None = None) -> Any:
         if key is None:
             return data, np.ones_like(data)
-        words, _ = draw_words(key, data.size)
-        kept = words.reshape(data.shape) >= self.threshold if self.rate < 1 else np.zeros(data.shape, bool)
+        words, _ = draw_words(np, key, data.size)
+        kept = np.zeros(data.shape, bool)
+        if self.rate < 1:
+            kept = words.reshape(data.shape) >= numpy.uint64(self.threshold)
         x = accumulator(data)
         return narrow(
             np.where(kept, x * x.dtype.type(self.growth), x.dtype.type(0)), data.dtype

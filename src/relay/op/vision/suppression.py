@@ -16,6 +16,7 @@ from relay.op.native import Index, Loops, Output, View
 from relay.op.numeric import apply
 from relay.op.registry import operator
 from relay.op.relation import Typing
+from relay.op.traced import loop, may_hold, placed
 
 BOXES = numpy.array(
     [
@@ -33,10 +34,11 @@ BOXES = numpy.array(
 
 
 def overlaps(np: Numpy, one: Array, others: Array) -> Array:
-    """The area that boxes share with one, as a part of the area that both cover together."""
-    low, high = (f(one[None], others) for f in (np.maximum, np.minimum))
-    sides = np.maximum(high[:, 2:] - low[:, :2], 0)
-    shared = sides[:, 0] * sides[:, 1]
+    """The area that boxes `(n, boxes, 4)` share with one, `(n, 4)`, as a part of the area that both cover."""
+    one = one[:, None]
+    low, high = (f(one, others) for f in (np.maximum, np.minimum))
+    sides = np.maximum(high[..., 2:] - low[..., :2], 0)
+    shared = sides[..., 0] * sides[..., 1]
     together = area(one) + area(others) - shared
     nothing = together <= 0
     return np.where(nothing, 0, shared / np.where(nothing, 1, together))
@@ -92,19 +94,23 @@ class GreedySuppression(Operator):
     ) -> Array:
         x = boxes.astype(to_numpy(accumulator_name(dtype_name(boxes.dtype))))
         corners = np.concatenate([np.minimum(x[..., :2], x[..., 2:]), np.maximum(x[..., :2], x[..., 2:])], -1)
-        kept = np.array(alive)
-        most = np.broadcast_to(np.where(limit >= 0, limit, kept.shape[1]), len(kept))
-        edges = np.broadcast_to(iou_threshold.astype(x.dtype), len(kept))
-        for row, own, group, edge, room in zip(kept, corners, groups, edges, most, strict=True):
-            count = 0
-            for i in range(len(row)):
-                row[i] = row[i] and count < room
-                if row[i]:
-                    count += 1
-                    part = overlaps(np, own[i], own[i + 1 :])
-                    over = part >= edge if self.inclusive else part > edge
-                    row[i + 1 :] &= ~(over & (group[i + 1 :] == group[i]))
-        return kept
+        rows, count = alive.shape
+        most = np.broadcast_to(np.where(limit >= 0, limit, count), (rows,))
+        edge = np.broadcast_to(iou_threshold.astype(x.dtype), (rows,))[:, None]
+        places = numpy.arange(count)
+
+        def step(i: Any, state: tuple[Array, Array]) -> tuple[Array, Array]:
+            kept, taken = state
+            stays = kept[:, i] & (taken < most)
+            if not may_hold(np, stays):
+                return placed(np, kept, (slice(None), i), stays), taken
+            part = overlaps(np, corners[:, i], corners)
+            over = part >= edge if self.inclusive else part > edge
+            struck = stays[:, None] & over & (groups == groups[:, i, None]) & (places > i)
+            kept = placed(np, kept, (slice(None), i), stays)
+            return kept & ~struck, taken + stays
+
+        return loop(np, count, step, (np.array(alive), np.zeros(rows, "int64")))[0]
 
     @by(Batching.FOLDED)
     def batch(
