@@ -1,0 +1,78 @@
+"""References as XLA computes them: `jax.numpy` is the array module of one function for all samples.
+
+`.ci/run-extras jax` runs it.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from op.operands import operands_of, samples_of
+from op.test_traced import IN_PART, NAMES, ON_HOST, arrays, assert_near, has_strings, traced
+from relay.op.base import Operator
+from relay.op.registry import instance, registry
+
+pytestmark = pytest.mark.extras
+jax = pytest.importorskip("jax", reason="needs jax, which `.ci/run-extras jax` installs")
+
+
+class Namespace:
+    """`jax.numpy`, with what a `Tracing` module has beside it."""
+
+    def __init__(self) -> None:
+        self.holds: list[Any] = []
+        """Whether what was required holds, outside of loops."""
+        self.depth = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(jax.numpy, name)
+
+    def require(self, ok: Any, code: str, message: str) -> None:
+        if self.depth == 0:
+            self.holds.append(jax.numpy.all(ok))
+
+    def loop(self, count: int, step: Callable[[Any, Any], Any], state: Any) -> Any:
+        self.depth += 1
+        found = jax.lax.fori_loop(0, count, step, state)
+        self.depth -= 1
+        return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_values_are_those_of_the_interpreter(name: str) -> None:
+    calls = [(instance(name, s.attrs), operands_of(s)) for s in samples_of(registry[name])]
+    known = {i for i, (op, xs) in enumerate(calls) if not reason(op, xs)}
+    assert bool(known) is (name not in ON_HOST)
+    assert len(known) == len(calls) or name in (*ON_HOST, *IN_PART)
+    chosen = [calls[i] for i in sorted(known)]
+
+    def together(operands: list[list[Any]]) -> list[Any]:
+        found: list[Any] = []
+        for (op, _), xs in zip(chosen, operands, strict=True):
+            module = Namespace()
+            found.append((op.traced(module, *xs), module.holds))
+        return found
+
+    with jax.enable_x64(True):
+        computed = jax.jit(together)([list(map(arrays, xs)) for _, xs in chosen])
+    for (op, xs), (found, holds) in zip(chosen, computed, strict=True):
+        assert all(map(bool, holds))
+        assert_near(op, found, op.evaluate(*xs), undecided="float4_e2m1fn")
+
+
+def reason(op: Operator, operands: list[Any]) -> str:
+    """Why a call is computed on the host."""
+    why: list[str] = []
+
+    def call(*xs: Any) -> Any:
+        found, said = traced(op, list(xs), Namespace())
+        why.append(said)
+        return found
+
+    values = list(map(arrays, operands))
+    if any(map(has_strings, values)):
+        return "strings"
+    with jax.enable_x64(True):
+        jax.eval_shape(call, *values)
+    return why[0]
