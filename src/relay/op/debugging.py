@@ -138,7 +138,7 @@ class Assert(Effect):
         return ()
 
     def traced(self, np: Numpy, condition: Array) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """The same: a condition is all that it needs."""
+        """The condition is required."""
         return self.reference(np, condition)
 
     def batch(self, n: Dim, which: Sequence[Any], condition: Expr) -> Expr:

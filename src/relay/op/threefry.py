@@ -55,7 +55,7 @@ def draw_words(np: Numpy, key: Array, n: int) -> tuple[Array, Array]:
     """
     state = _with_room(np, key, n)
     blocks = numpy.arange(-(-n // 4), dtype="uint64")
-    cipher, counter = _words(state, 0, 4), _words(state, 4, 8)
+    cipher, counter = _words_of_keys(state, 0, 4), _words_of_keys(state, 4, 8)
     found = np.stack(threefry(cipher, [w + blocks for w in counter]), axis=-1)
     words = found.reshape(*key.shape[:-1], 4 * len(blocks))[..., :n]
     drawn = state[..., 7:8] + numpy.uint64(n)
@@ -66,13 +66,15 @@ def split_key(np: Numpy, key: Array) -> tuple[Array, Array]:
     """Two keys whose numbers have nothing to do with one another; of keys `(..., 10)` two for each."""
     is_over = _is_over(key)
     if may_hold(np, is_over):
-        key = np.where(is_over, _begun(np, threefry(_words(key, 0, 4), _words(key, 4, 8))), key)
+        key = np.where(
+            is_over, _begun(np, threefry(_words_of_keys(key, 0, 4), _words_of_keys(key, 4, 8))), key
+        )
     place = _next_place(np, key)
     left = np.concatenate([key[..., :8], place], axis=-1)
     return left, np.concatenate([key[..., :4], _turned(key), key[..., 6:8], place], axis=-1)
 
 
-def _words(key: Array, first: int, last: int) -> list[Array]:
+def _words_of_keys(key: Array, first: int, last: int) -> list[Array]:
     """Words of keys `(..., 10)`, each `(..., 1)`."""
     return [key[..., i : i + 1] for i in range(first, last)]
 
@@ -83,7 +85,7 @@ def _with_room(np: Numpy, key: Array, n: int) -> Array:
     if not may_hold(np, is_full):
         return key
     most, none = np.full_like(is_full, UINT64_MAX, dtype="uint64"), np.zeros_like(key[..., :2])
-    fresh = _begun(np, threefry(_words(key, 0, 4), [most, most, *_words(key, 6, 8)]))
+    fresh = _begun(np, threefry(_words_of_keys(key, 0, 4), [most, most, *_words_of_keys(key, 6, 8)]))
     moved = np.concatenate([key[..., :4], _turned(key), none, _next_place(np, key)], axis=-1)
     return np.where(is_full, np.where(_is_over(key), fresh, moved), key)
 
