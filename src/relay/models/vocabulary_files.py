@@ -40,7 +40,9 @@ def keys_of(tokenizer: Tokenizer, size: int) -> dict[str, Any]:
             said["unknown_token_id"] = unknown
         made = {a + b: float(-k) for k, (a, b) in reversed([*enumerate(pairs)])}
         said |= {"model": "llama", "scores": [made.get(t, FLOOR) for t in tokens]}
-        said["add_space_prefix"] = any(step.get("type") == "Prepend" for step in steps(state, "normalizer"))
+        said["add_space_prefix"] = any(
+            step.get("type") == "Prepend" for step in steps_of_part(state, "normalizer")
+        )
     else:
         said |= {"model": "gpt2", "merges": [" ".join(pair) for pair in pairs], "pre": splitting(state)}
     return {KEY + k: x for k, x in said.items()} | special(tokenizer)
@@ -57,7 +59,7 @@ def special(tokenizer: Tokenizer) -> dict[str, Any]:
     return found if tokenizer.template is None else found | {TEMPLATE: tokenizer.template}
 
 
-def steps(state: Mapping[str, Any], part: str) -> Iterator[dict[str, Any]]:
+def steps_of_part(state: Mapping[str, Any], part: str) -> Iterator[dict[str, Any]]:
     """The steps of a part of a tokenizer, those in sequences one by one."""
     pending: list[Any] = [state.get(part)]
     while pending:
@@ -71,7 +73,7 @@ def steps(state: Mapping[str, Any], part: str) -> Iterator[dict[str, Any]]:
 def splitting(state: Mapping[str, Any]) -> str:
     """How llama.cpp calls the way in which texts are split before pairs are joined (`model-unsupported`)."""
     pattern, digits_alone = "", False
-    for step in steps(state, "pre_tokenizer"):
+    for step in steps_of_part(state, "pre_tokenizer"):
         if step.get("type") == "Split":
             pattern = str((step.get("pattern") or {}).get("Regex"))
         digits_alone = digits_alone or (step.get("type") == "Digits" and bool(step.get("individual_digits")))
