@@ -26,7 +26,7 @@ def effect_function(op: Effect) -> Callable[..., Any]:
         case CheckNan(operator=name):
             return partial(checked, name)
         case _:
-            return partial(op.reference, None)
+            return op.evaluate
 
 
 def traced(label: str, *values: Any) -> Any:
