@@ -90,7 +90,8 @@ def rounded(x: Any, dtype: Any) -> Any:
         is_inexact = (near != x) & (x == x)
         word = near.view(np.uint32)
         odd = (word - (abs(near) > abs(x)).astype(np.uint32)) | np.uint32(1)
-        return (word ^ (word ^ odd) * is_inexact).view(np.float32).astype(dtype)
+        chosen = (word ^ (word ^ odd) * is_inexact)[...]  # an array, of rank 0 too
+        return chosen.view(np.float32).astype(dtype)
 
 
 def is_integer(dtype: str) -> bool:
