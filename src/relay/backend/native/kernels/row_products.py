@@ -239,7 +239,7 @@ class RowProductBuilder:
             b.prefetch(b.address(scales, b.plus(b.times(pitch, self.rows), share)), level=3)
 
     def fetch_short(self, i: Index, size: int) -> None:
-        """The same of short rows; of others nothing new."""
+        """Fetch what comes next of short rows; of others what is there already."""
         b = self.b
         is_short = b.is_less(self.pitch, SHORT_ROW_BYTES)
         ahead, step = b.choose(is_short, b.times(self.pitch, self.rows), 0), b.choose(is_short, size, 0)
