@@ -30,6 +30,15 @@ def @main(%q: Tensor[(6, 20, 16), float32], %k: Tensor[(6, 30, 16), float32]) {
 }
 """
 
+KEPT = """
+def @main(%q: Tensor[(b, 3, {r}, {d}), float32], %k: Tensor[(b, l, 3, {d}), float32],
+          %v: Tensor[(b, l, 3, {e}), float32], %mask: Tensor[(b, 1, m), bool]) {{
+  let %keys = slice_like(transpose(%k, axes=(0, 2, 1, 3)), %mask, axes=(2,));
+  let %values = slice_like(transpose(%v, axes=(0, 2, 1, 3)), %mask, axes=(2,));
+  nn.attention(%q, %keys, %values, expand_dims(%mask, axis=1), scale=0.125)
+}}
+"""
+
 
 def normal(*shape: int) -> Any:
     return np.random.default_rng(sum(shape)).standard_normal(shape).astype("float32")
@@ -74,6 +83,23 @@ def test_heads_of_any_length_are_read_where_they_are(b: int, s: int) -> None:
 
 def test_attention_with_what_moves_its_heads_is_one_group() -> None:
     assert count(HEADS, normal(1, 8, 288), normal(1, 8)) == 1
+
+
+@pytest.mark.parametrize(("r", "d", "e"), [(1, 64, 64), (3, 20, 43), (7, 8, 9), (9, 24, 8)])
+def test_the_first_of_kept_keys_and_values_are_read_where_they_lie(r: int, d: int, e: int) -> None:
+    text = KEPT.format(r=r, d=d, e=e)
+    one, two = (built(text, threads) for threads in (1, 2))
+    q, k, v = normal(2, 3, r, d), normal(2, 50, 3, d), normal(2, 50, 3, e)
+    for m in (1, 8, 21, 50):
+        mask = normal(2, 1, m) > -0.5
+        scores = np.where(mask[:, None], np.einsum("bhrd,bmhd->bhrm", q, k[:, :m]) * 0.125, -np.inf)
+        with np.errstate(invalid="ignore"):
+            wanted = np.einsum("bhrm,bmhe->bhre", np.nan_to_num(softmax(scores)), v[:, :m])
+        np.testing.assert_allclose(one(q, k, v, mask), wanted, rtol=1e-4, atol=1e-5)
+        np.testing.assert_array_equal(one(q, k, v, mask), two(q, k, v, mask))
+    assert count(text, q, k, v, mask) == 1
+    with pytest.raises(relay.RelayError, match="the part along axis 2 lies within the tensor"):
+        one(q, k, v, np.ones((2, 1, 51), bool))
 
 
 def test_scores_that_somebody_else_reads_stay_apart() -> None:

@@ -149,23 +149,34 @@ class Attending:
     def buffer_sizes(self) -> list[Index]:
         """How many numbers there are of keys, values, queries, scores, and rows that are kept."""
         b, first, second = self.b, self.first, self.second
-        row = b.times(first.parts(self.keys, PADDED_ELEMENTS), PADDED_ELEMENTS * KEPT_BYTES // first.size)
         return [
             b.times(b.times(first.panels, first.depth), first.width),
             b.times(b.times(second.panels, second.depth), second.width),
             b.times(b.times(first.rounds, self.high), PACKED_PITCH),
             self.scores.count,
-            *[row] * (0 if isinstance(self.keys, int) else KEPT_ROWS),
+            *self.kept_sizes(),
         ]
+
+    def kept_sizes(self) -> list[Index]:
+        """How many numbers there are of each row that is kept."""
+        first = self.first
+        padded = first.parts(self.keys, PADDED_ELEMENTS)
+        row = self.b.times(padded, PADDED_ELEMENTS * KEPT_BYTES // first.size)
+        return [row] * (0 if isinstance(self.keys, int) else KEPT_ROWS)
 
     def assign_buffers(self, at: Value, sizes: Sequence[Index]) -> None:
         """Say where each is."""
+        places = self.places(at, sizes)
+        self.first.second, self.second.second, self.first.first, self.scores.data, *self.kept = places
+
+    def places(self, at: Value, sizes: Sequence[Index]) -> list[Value]:
+        """Where buffers of those sizes begin, one after the other."""
         places: list[Value] = []
         done: Index = 0
         for size in sizes:
             places.append(self.first.address(at, done, self.first.size))
             done = self.b.plus(done, size)
-        self.first.second, self.second.second, self.first.first, self.scores.data, *self.kept = places
+        return places
 
     # --- a block of rows ---
 
@@ -188,12 +199,7 @@ class Attending:
         else:
             b.when(b.is_same(b.times(i, block), 0), pack)
         self.scored(self.factor(queries, stack), top, n)
-        self.scores.top = top
-
-        def row(index: tuple[Index, ...], _: object) -> None:
-            self.rows.build_row(b, self.outs, (*stack, b.plus(top, index[0]), 0))
-
-        b.for_each([n], (), row, any_order=True, scratch=tuple(self.kept))
+        self.become(stack, top, n)
         place = b.plus(self.place(out, stack), b.times(top, out.pitch))
         self.mixed(self.second.address(out.data, place, self.second.size), n)
 
@@ -209,6 +215,16 @@ class Attending:
             lambda r, top, rows: blocks.row(to, b.times(r, self.high)),
             second, self.scores.data, (0, n), (0, blocks.panels),
         )  # fmt: skip
+
+    def become(self, stack: Sequence[Index], top: Index, n: Index) -> None:
+        """Make of the rows of scores of a block what they become."""
+        b = self.b
+        self.scores.top = top
+
+        def row(index: tuple[Index, ...], _: object) -> None:
+            self.rows.build_row(b, self.outs, (*stack, b.plus(top, index[0]), 0))
+
+        b.for_each([n], (), row, any_order=True, scratch=tuple(self.kept))
 
     def mixed(self, out: Value, n: Index) -> None:
         """The product of the rows that have become of them and the values."""

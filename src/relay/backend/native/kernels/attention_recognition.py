@@ -22,13 +22,16 @@ from relay.typecheck.types import Types
 
 FLOATS = ("float32", "float64")
 MIN_ROWS = 4
-"""Rows that are worth it: fewer do not repay moving the other operands."""
+"""Rows that are worth moving the other operands for, if these cannot be read where they lie."""
+FEW_ROWS = 8
+"""Rows up to which they are read where they lie: more repay moving them."""
 
 
 @dataclass(frozen=True)
 class Attention:
     """What a group computes: scores, a product; their rows, which become the first operand of the other."""
 
+    dtype: str
     scores: Call
     rows: Call
     mixed: Call
@@ -40,6 +43,13 @@ class Attention:
     """The operands, as matrices of the stacks that are not turned but by strides."""
     out: Strided
     """The result of the second product."""
+
+    @property
+    def reads_in_place(self) -> bool:
+        """Whether keys and values are read where they lie: by few rows, and row by row."""
+        most = self.queries.sizes[-2]
+        are_rows = [self.queries.strides[-1], self.keys.strides[-2], self.values.strides[-1]] == [1, 1, 1]
+        return isinstance(most, int) and most <= FEW_ROWS and are_rows and self.dtype == "float32"
 
     def dimensions(self) -> Iterator[Any]:
         """All that sizes are made of."""
@@ -82,9 +92,10 @@ def attention_in(body: Expr, types: Types) -> Attention | None:
     is_whole = sizes_of(scores, types) == (*stack, most, v.sizes[-2])
     if any(not isinstance(x.source, Var | Constant) for x in (q, k, v)) or not fits or not is_whole:
         return None
-    if isinstance(most, int) and most < MIN_ROWS:
-        return None
-    return Attention(scores, rows, mixed, [e for e in between if e is not scores], q, k, v, out)
+    dtype = str(cast("TensorType", types(scores)).dtype)
+    between = [e for e in between if e is not scores]
+    found = Attention(dtype, scores, rows, mixed, between, q, k, v, out)
+    return None if isinstance(most, int) and most < MIN_ROWS and not found.reads_in_place else found
 
 
 def stacked(e: Expr, types: Types) -> Product | None:

@@ -1,14 +1,17 @@
 """Shapes that are found at run time: an operator's rule of types, on sizes that the code computes."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, NoReturn, cast
 
 from relay.backend.native.loops.builder import Builder
 from relay.backend.native.loops.nodes import Index
+from relay.ir.expr import Call
 from relay.ir.type import ANY, Dim, TensorType, TupleType, Type
 from relay.op.base import Operator
 from relay.op.relation import Comparison
 from relay.typecheck.dims import holds
+from relay.typecheck.types import Types
 
 
 def shapes_of(b: Builder, op: Operator, views: Sequence[Any]) -> list[list[Index | None]]:
@@ -20,6 +23,22 @@ def shapes_of(b: Builder, op: Operator, views: Sequence[Any]) -> list[list[Index
     fields = out.fields if isinstance(out, TupleType) else (out,)
     shapes = [cast("tuple[Dim, ...]", cast("TensorType", f).shape) for f in fields]
     return [[None if d is ANY else b.size(d) for d in shape] for shape in shapes]
+
+
+@dataclass(frozen=True)
+class Sized:
+    """A tensor of which it matters how large it is."""
+
+    dtype: str
+    sizes: Sequence[Index]
+
+
+def check_sizes(b: Builder, call: Call, types: Types) -> None:
+    """Check what the rule of types of an operator demands of sizes whose operands are not read through it."""
+    parts = [cast("TensorType", types(a)) for a in call.args]
+    shapes = [cast("tuple[Dim, ...]", t.shape) for t in parts]
+    sized = [Sized(str(t.dtype), [b.size(d) for d in s]) for t, s in zip(parts, shapes, strict=True)]
+    shapes_of(b, call.attrs, sized)
 
 
 def has_rule_of_types(op: Operator) -> bool:

@@ -11,6 +11,7 @@ from relay.ir.type import ANY, Dim, TensorType
 from relay.op.axes import UNCHECKED
 from relay.op.join import Split
 from relay.op.reshape import Reshaping, Transpose
+from relay.op.slice import SliceLike
 from relay.typecheck.types import Types
 
 Sizes = tuple[Dim, ...]
@@ -82,6 +83,11 @@ def is_moved(e: Expr) -> bool:
     return isinstance(e, Call) and isinstance(e.attrs, Transpose | Reshaping) and len(e.args) == 1
 
 
+def is_first_part(e: Expr) -> bool:
+    """Whether a node is what lies first along axes of another one."""
+    return isinstance(e, Call) and isinstance(e.attrs, SliceLike)
+
+
 def strided(e: Expr, resolved: Callable[[Expr], Expr], types: Types) -> Strided | None:
     """A node, read where that lies which it moves or is a part of; None where no strides say that."""
     moves: list[Expr] = []
@@ -101,7 +107,7 @@ def strided(e: Expr, resolved: Callable[[Expr], Expr], types: Types) -> Strided 
 
 def moved(e: Expr, resolved: Callable[[Expr], Expr]) -> Expr | None:
     """What a node moves, or is a part of."""
-    if is_moved(e):
+    if is_moved(e) or is_first_part(e):
         return resolved(cast("Call", e).args[0])
     whole = resolved(e.tuple_value) if isinstance(e, TupleGetItem) else None
     return resolved(whole.args[0]) if isinstance(whole, Call) and isinstance(whole.attrs, Split) else None
@@ -117,7 +123,7 @@ def step(e: Expr, x: Strided, sizes: Sizes, resolved: Callable[[Expr], Expr]) ->
     op = cast("Call", e).attrs
     if isinstance(op, Transpose):
         return x.transposed(op.order(UNCHECKED, len(sizes)))
-    return x.reshaped(sizes)
+    return replace(x, sizes=sizes) if is_first_part(e) else x.reshaped(sizes)
 
 
 def written(e: Expr, resolved: Callable[[Expr], Expr], types: Types) -> tuple[Expr, Strided | None]:

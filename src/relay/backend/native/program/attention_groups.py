@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import cast
 
 from relay.backend.native.kernels.attention_recognition import attention_in, stacked
-from relay.backend.native.loops.strides import is_moved, sizes_of
+from relay.backend.native.loops.strides import is_first_part, is_moved, sizes_of
 from relay.ir.expr import Call, Constant, Expr, Function, GlobalVar, Let, TupleGetItem, Var, replace
 from relay.ir.module import IRModule
 from relay.ir.scope import places
@@ -178,8 +178,8 @@ class Joined:
 
 
 def is_moving(body: Expr) -> bool:
-    """Whether a group only moves its operand, or splits it."""
-    while is_moved(body) or (isinstance(body, Call) and isinstance(body.attrs, Split)):
+    """Whether a group only moves its operand, or takes a part of it."""
+    while is_moved(body) or is_first_part(body) or (isinstance(body, Call) and isinstance(body.attrs, Split)):
         body = cast("Call", body).args[0]
     return isinstance(body, Var)
 

@@ -20,7 +20,8 @@ from relay.backend.native.loops.nodes import Block, Index
 from relay.backend.native.loops.reuse import Output, Tensor, reuse_operands
 from relay.backend.native.loops.rules import is_pointwise, is_reduction, writes_whole
 from relay.backend.native.loops.schedule import schedule
-from relay.backend.native.loops.strides import sizes_of
+from relay.backend.native.loops.shapes import check_sizes
+from relay.backend.native.loops.strides import is_first_part, sizes_of
 from relay.backend.native.loops.value_builder import Scope
 from relay.backend.native.loops.views import View, new_output, operand, views_in
 from relay.backend.native.memory.representation import is_scalar, parts_of
@@ -232,13 +233,17 @@ class Group:
         if plan is None or not self.may_attend:
             return False
         from relay.backend.native.kernels.attention import Attending, Operand, Scores
+        from relay.backend.native.kernels.few_rows_attention import FewRows
 
         b.values.update({d: v for d, v in self.sizes.items() if isinstance(d, TypeVar)})
         if any(isinstance(d, TypeVar) and d not in b.values for d in plan.dimensions()):
             return False
-        dtype = str(cast("TensorType", types(plan.scores)).dtype)
         sizes, whole = ([b.size(d) for d in sizes_of(e, types) or ()] for e in (plan.scores, self.root))
-        scores = self.views[plan.scores] = Scores(b, dtype, sizes)
+        scores = self.views[plan.scores] = Scores(b, plan.dtype, sizes)
+        for e in filter(is_first_part, self.nodes()):
+            own = Builder(self.program, self.scope, cast("Call", e))
+            own.values = b.values
+            check_sizes(own, cast("Call", e), types)
         for e in plan.between:
             own = Builder(self.program, self.scope, e)
             own.named = self.sizes
@@ -248,7 +253,8 @@ class Group:
         self.made.append(made.found)
         rows = rows_of([self.views[plan.rows]])
         assert rows is not None, "attention has rows"
-        attending = Attending(b, plan, scores, rows, {self.views[plan.rows]: scores})
+        kind = FewRows if plan.reads_in_place else Attending
+        attending = kind(b, plan, scores, rows, {self.views[plan.rows]: scores})
         operands = [Operand.of(b, x, self.view(x.source)) for x in (plan.queries, plan.keys, plan.values)]
         attending.write(operands, Operand.of(b, plan.out, made))
         b.done()
