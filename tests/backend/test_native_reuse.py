@@ -422,6 +422,24 @@ def test_arrays_that_cannot_be_overwritten_stay(calls: str) -> None:
         assert "`%b` and `%w` share memory" in str(error.value)
 
 
+@pytest.mark.parametrize("calls", ["in machine code", "by name"])
+def test_a_result_without_elements_is_no_donated_array(calls: str) -> None:
+    """The object around an array is gone after its last use, and the result's may be in its place."""
+    text = """
+    def @main(%w: Tensor[(n,), float32], %k: int32, %x: Tensor[(m,), float32]) {
+      let %s = sum(%w);
+      (if (%k == 0) { tanh(%x) * %s } else { @main(%w, %k - 1, %x).0 }, %s)
+    }
+    """
+    built = relay.build(relay.parse(text), donate="w", threads=1)
+    w, x = np.ones(8, "float32"), np.ones(0, "float32")
+    for k in (0, 1):
+        args = (w, np.int32(k), x)
+        found, total = built(*args) if calls == "in machine code" else built(w=w, k=args[1], x=x)
+        assert found is not w
+        assert (np.shape(found), total) == ((0,), 8)
+
+
 def test_a_name_that_is_no_parameter_is_refused() -> None:
     for build in (
         lambda: relay.build(relay.parse(STEP), donate="y"),
