@@ -473,6 +473,61 @@ def test_a_training_step_updates_weights_in_their_place() -> None:
     assert peak(step) < peak(kept) - 0.6 * MEGABYTE
 
 
+WEIGHT = 512 * 384 * 4
+"""Bytes of a weight."""
+SGD = "(%w - 0.1f * %g, %loss)"
+MOMENTUM = "let %m = 0.9f * %m + %g; (%w - 0.01f * %m, %m, %loss)"
+ADAM = """
+let %m = 0.9f * %m + 0.1f * %g;
+let %v = 0.99f * %v + 0.01f * %g * %g;
+(%w - 0.01f * %m / (sqrt(%v) + 0.01f), %m, %v, %loss)
+"""
+
+
+@pytest.mark.parametrize(
+    ("update", "donated", "tensors", "threads"),
+    [(SGD, "w", 0.8, 1), (MOMENTUM, "wm", 0.8, 2), (ADAM, "wmv", 1.8, 2)],
+    ids=["sgd", "momentum", "adam"],
+)
+def test_optimisers_write_to_the_weights(update: str, donated: str, tensors: float, threads: int) -> None:
+    """The product that is the gradient, and what follows it; Adam's is a tensor, which two sums read."""
+    params = ", ".join([f"%{p}: Tensor[(512, 384), float32]" for p in donated])
+    text = f"""
+    def @main({params}, %x: Tensor[(69, 512), float32]) {{
+      let (%loss, (%g,)) = grad(fn (%u) {{ sum(tanh(%x @ %u)) }})(%w);
+      {update}
+    }}
+    """
+    mod, draw = relay.parse(text), np.random.default_rng(0)
+    args = [np.abs(draw.normal(size=(512, 384)).astype("float32")) for _ in donated]
+    x = draw.normal(size=(69, 512)).astype("float32") / 100
+    expected = mod.evaluate("main", *args, x)
+    step = relay.build(mod, donate=tuple(donated), threads=threads)
+    found = step(*args, x)
+    assert all(a is b for a, b in zip(found, args, strict=False))
+    assert_same(found, expected, update)
+    assert peak(step) < tensors * WEIGHT + 2 * 69 * 384 * 4 + WEIGHT / 2
+
+
+def test_what_follows_a_product_takes_the_place_of_what_it_reads_at_one_index() -> None:
+    """What the product has packed, and what groups before it have read, is there."""
+    takes = {
+        "%a - 0.1f * (transpose(%x) @ %y)": True,
+        "%b - sum(%b, 0, True) * (transpose(%x) @ %y)": True,
+        "nn.relu(%c + %x @ %c)": True,
+        "%d + %d[0] * (transpose(%x) @ %y)": False,
+        "reverse(%e, 0) + transpose(%x) @ %y": False,
+    }
+    params = ", ".join([f"%{p}: Tensor[(128, 128), float32]" for p in "abcdexy"])
+    mod = relay.parse(f"def @main({params}) {{ ({', '.join(takes)}) }}")
+    args = [np.random.default_rng(i).normal(size=(128, 128)).astype("float32") for i in range(7)]
+    expected = mod.evaluate("main", *args)
+    found = relay.build(mod, donate=tuple("abcde"))(*args)
+    assert [x is a for x, a in zip(found, args, strict=False)] == list(takes.values())
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-2)
+
+
 def test_an_update_is_in_place_where_later_lines_ask_for_a_known_size() -> None:
     text = """
     def @put<m: Dim, k: Dim>(

@@ -7,10 +7,11 @@ Whether anybody else has the operand, its reference count says at run time (Rein
 Leijen, 2021).  It may give its memory to a result of its dtype and shape if each element is read before it is
 written: in statements before the first that writes, or, where one statement does both, in each iteration on
 its own, if iterations read and write different elements: each index of the loop stands at one axis of all
-accesses.
+accesses.  What follows a product, part by part, is known to write each element once: there it is enough that
+all accesses beside each other are those of one element.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -79,10 +80,14 @@ class Output(NamedTuple):
 
 
 def reuse_operands(
-    block: ir.Block, given: Iterable[Tensor], outputs: Mapping[int, Output] | None = None
+    block: ir.Block,
+    given: Iterable[Tensor],
+    outputs: Mapping[int, Output] | None = None,
+    once: Set[ir.Value] = frozenset(),
 ) -> ir.Block:
     """A function's block, whose new tensors name those that they may take the place of, among `given` and
     those that the function makes; and the caller's arrays for what it yields, by number in `outputs`.
+    Elements of those in `once` are each written once.
     """
     mine = {block.yields[i]: x for i, x in (outputs or {}).items()}
     known = [x for x in given if x.value not in block.yields]
@@ -93,7 +98,7 @@ def reuse_operands(
             made = Tensor(s.result, str(s.type.dtype), s.sizes)
             choices = [x for x in known if x.could_be(made) or x.has_room_for(made)]
             if choices:
-                own = uses = uses or Uses(block)
+                own = uses = uses or Uses(block, once)
                 copied = [x for x in choices if own.begins_as(made, x)]
                 legal = [*copied, *[x for x in choices if x not in copied and x.could_be(made)]]
                 legal = [x for x in legal if own.may_take(made, x, block.statements)]
@@ -112,8 +117,9 @@ def reuse_operands(
 class Uses:
     """What each statement of a function does to each tensor, by the values that tensors are."""
 
-    def __init__(self, block: ir.Block) -> None:
+    def __init__(self, block: ir.Block, once: Set[ir.Value]) -> None:
         """Of all statements of a function's block."""
+        self.once = once
         self.roots: dict[ir.Value, ir.Value] = {}
         """The tensor in whose memory an address is."""
         self.of: dict[ir.Statement, dict[ir.Value, int]] = {}
@@ -188,21 +194,43 @@ class Uses:
         """Whether it may as far as one statement goes, that reads `p` and writes `out`."""
         if isinstance(s, ir.Branch):
             return all(self.may_take(out, p, block.statements) for block in s.blocks)
-        if not isinstance(s, ir.For):
-            return False
         uses = self.of[s]
         if (uses[p.value] | uses[out.value]) & UNKNOWN:
             return False
-        accesses = [
-            x for x in ir.statements(s.body)
-            if isinstance(x, ir.Load | ir.Store) and self.root(x.buffer.data) in (p.value, out.value)
-        ]  # fmt: skip
+        if out.value in self.once:
+            return self.is_one_by_one(out, p, s)
+        if not isinstance(s, ir.For):
+            return False
+        accesses = self.accesses(out, p, ir.statements(s.body))
         shapes = {self.shape(x.buffer, out, p) for x in accesses}
         axes = range(len(accesses[0].index))
         return len(shapes) == 1 and all(
             n == 1 or any(all(x.index[a] is i for x in accesses) for a in axes)
             for i, n in zip(s.indices, s.extents, strict=True)
         ) and self.may_take(out, p, s.body.statements)  # fmt: skip
+
+    def is_one_by_one(self, out: Tensor, p: Tensor, s: ir.Statement) -> bool:
+        """Whether each block within a statement that reads `p` or writes `out` does so at one index, and
+        writes last.
+        """
+        inner = [block for x in ir.statements(ir.Block((s,))) for block in ir.blocks(x)]
+        for block in inner:
+            own = self.accesses(out, p, block.statements)
+            places = {(x.index, self.shape(x.buffer, out, p)) for x in own}
+            if len(places) > 1 or (own and not isinstance(own[-1], ir.Store)):
+                return False
+            if any(isinstance(x, ir.Store) for x in own[:-1]):
+                return False
+        return True
+
+    def accesses(
+        self, out: Tensor, p: Tensor, statements: Iterable[ir.Statement]
+    ) -> list[ir.Load | ir.Store]:
+        """Those of some statements that read or write an element of one of two tensors."""
+        return [
+            x for x in statements
+            if isinstance(x, ir.Load | ir.Store) and self.root(x.buffer.data) in (p.value, out.value)
+        ]  # fmt: skip
 
     def root(self, x: ir.Value) -> ir.Value:
         """The tensor that a place in memory belongs to."""

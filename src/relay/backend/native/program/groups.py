@@ -63,6 +63,8 @@ class Group:
         """A product that is still to be computed, so that what follows it can be done block by block."""
         self.after: set[Expr] = set()
         """What reads it."""
+        self.once: set[ir.Value] = set()
+        """Results that follow a product, each element of which is written once."""
         self.sizes: dict[Dim, Index] = {}
         """What the sizes that types name are; one that several operands have is one value."""
         self.scope = Scope()
@@ -122,7 +124,7 @@ class Group:
                 b.add_statement(ir.Release(x))
         given = [v for row in self.params for v in row]
         block = Block(self.scope.built().statements, tuple(found))
-        block = reuse_operands(block, self.tensors(), self.outputs)
+        block = reuse_operands(block, self.tensors(), self.outputs, self.once)
         return schedule(b, block, given)
 
     def tensors(self) -> list[Tensor]:
@@ -316,11 +318,15 @@ class Group:
         matrices, sums = self.pending
         follows = all(self.keeps_place(e) for e in self.after)
         inside = [x for x in fields if isinstance(x, Deferred) and follows and x.sizes == matrices.sizes]
+        others = [x for x in fields if x not in inside]
+        by_blocks = sums not in below(others)
         for x in inside:
             own = x.type.dtype == matrices.sums and not isinstance(self.root, Tuple)
+            own = own and not (self.could_take(x) and matrices.keep_in_blocks())
             outs[x] = sums if own else self.output(matrices.b, x)
-        others = [x for x in fields if x not in inside]
-        by_blocks = sums not in [*outs.values(), *below(others)]
+            by_blocks = by_blocks and not own
+        if by_blocks and inside and matrices.keep_in_blocks():
+            self.once.update([outs[x].found for x in inside])
 
         def put(index: Sequence[Index]) -> None:
             for x in inside:
@@ -331,6 +337,11 @@ class Group:
         else:
             self.multiply(None)
         return inside
+
+    def could_take(self, x: Deferred) -> bool:
+        """Whether a result could lie in the memory of an operand, each element in that of one it reads."""
+        given = [v for p in self.fn.params for v in views_in(self.views[p])]
+        return any(v in given and v.dtype == x.type.dtype and v.sizes == x.sizes for v in below([x]))
 
     def keeps_place(self, e: Expr) -> bool:
         """Whether a node reads the product, if it does, at the place of the element that it computes."""
