@@ -25,6 +25,8 @@ NO_CODES = {
     "basic-block",
     "d-rr",
     "floating-point",
+    "gpt-2",
+    "llama-bpe",
     "neon-dot",
     "neon-i8mm",
     "relay-constants",
@@ -37,7 +39,7 @@ NO_CODES = {
     "x86-64-v3",
     "x86-64-v4",
 }
-"""Texts of the sources that look like codes and are none."""
+"""Texts of the sources that look like codes and are not codes."""
 
 
 def used_codes() -> set[str]:
