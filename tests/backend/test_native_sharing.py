@@ -22,14 +22,14 @@ def layers(count: int) -> relay.IRModule:
 
 def test_layers_of_one_shape_share_their_code() -> None:
     made = Compiler(layers(5)).program
-    assert len(made.groups) == 1
+    assert len(made.groups) == 2  # the last layer may write to an array of the caller's
     assert len(made.constants) == 10
 
 
 def test_operators_that_recur_share_their_code() -> None:
     lines = [f"let %x{i + 1} = sort(%x{i}, axis={i % 2});" for i in range(6)]
     mod = relay.parse(f"def @main(%x0: Tensor[(3, 64), float32]) {{ {' '.join(lines)} %x6 }}")
-    assert len(Compiler(mod).program.groups) == 2
+    assert len(Compiler(mod).program.groups) == 3  # the last one may write to an array of the caller's
     x = np.random.default_rng(2).standard_normal((3, 64)).astype("float32")
     np.testing.assert_allclose(NativeProgram(mod)(x), Interpreter(mod).evaluate("main", x), rtol=1e-6)
 
