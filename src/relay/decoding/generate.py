@@ -103,18 +103,28 @@ def prompts_of(prompt: Any) -> tuple[list[str | list[int]], bool]:
     """The prompts, each a text or tokens, and whether there may be several (`option-value`)."""
     if isinstance(prompt, str):
         return [prompt], False
-    given: Any = prompt.tolist() if isinstance(prompt, np.ndarray) else prompt
+    given = without_array(prompt)
     if isinstance(given, list | tuple):
-        items = cast("list[Any]", list(given))
+        items = [*cast("list[Any]", given)]
         if all(is_token(t) for t in items):
             return [[int(t) for t in items]], False
         if all(isinstance(p, str) for p in items):
             return items, True
-        rows = [p.tolist() if isinstance(p, np.ndarray) else p for p in items]
-        if all(isinstance(p, list | tuple) and all(is_token(t) for t in p) for p in rows):
+        rows: list[Any] = [without_array(p) for p in items]
+        if all(is_list_of_tokens(p) for p in rows):
             return [[int(t) for t in p] for p in rows], True
     hint = "it is a text, a list of tokens, or a list of texts or of lists of tokens"
     fail("option-value", f"the prompt is {type(prompt).__name__} of other things than tokens", hint=hint)
+
+
+def without_array(x: Any) -> Any:
+    """An array as lists of its numbers; anything else as it is."""
+    return cast("Any", x).tolist() if isinstance(x, np.ndarray) else x
+
+
+def is_list_of_tokens(x: Any) -> bool:
+    """Whether that is a list or a tuple of tokens."""
+    return isinstance(x, list | tuple) and all(is_token(t) for t in cast("list[Any]", x))
 
 
 def is_token(x: Any) -> bool:
@@ -174,9 +184,10 @@ class Request:
         if options.is_speculative and model.memory.is_state:
             hint = "leave out `draft` and `lookup`"
             fail("option-value", "this model cannot take back tokens that are proposed ahead", hint=hint)
-        self.session = Session(model, len(prompts)) if session is None else session
-        if not isinstance(self.session, Session) or self.session.model is not model:
+        made: Any = Session(model, len(prompts)) if session is None else session
+        if not isinstance(made, Session) or made.model is not model:
             fail("option-value", "`session` is not a session of this model", hint="make one: Session(model)")
+        self.session = made
         if self.session.rows != len(prompts):
             fail("option-value", f"the session has {self.session.rows} rows, not {len(prompts)}")
         most = [

@@ -75,7 +75,8 @@ class Options:
         if not is_list_of_texts(stops):
             cannot_be("stop", self.stop, "it is a text, or a list of texts")
         object.__setattr__(self, "stop", tuple(cast("list[str]", stops)))
-        if not isinstance(self.json_schema, str | Mapping | None):
+        schema: Any = self.json_schema
+        if not isinstance(schema, str | Mapping | None):
             cannot_be("json_schema", self.json_schema, "it is a dict, or JSON as a text")
         if not (self.process is None or isinstance(self.process, str) or callable(self.process)):
             cannot_be("process", self.process, "it is a function of Python, or of Relay in text")
@@ -122,9 +123,10 @@ def is_list_of_texts(x: Any) -> bool:
 def expect_number(name: str, value: Any, kind: type, low: float, high: float) -> None:
     """Fail unless an option is a number between two that is not infinite (`option-value`)."""
     kinds = (int, np.integer) if kind is int else (int, float, np.integer, np.floating)
-    if not isinstance(value, kinds) or isinstance(value, bool):
+    if not issubclass(type(value), kinds) or type(value) is bool:
         cannot_be(name, value, "it is an integer" if kind is int else "it is a number")
-    if not low <= value <= high or abs(value) == inf:
+    number = float(value)
+    if not low <= number <= high or abs(number) == inf:
         least = f"it is at least {low}" if low > -inf else "it is finite"
         cannot_be(name, value, least + (f" and at most {high}" if high < inf else ""))
 

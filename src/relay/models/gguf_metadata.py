@@ -78,14 +78,15 @@ def of_states(tensors: Mapping[str, Any]) -> Said:
 
 def near_base(config: Mapping[str, Any]) -> float:
     """The base of the frequencies of layers with a window."""
-    near = (config.get("rope_parameters") or {}).get("sliding_attention") or {}
+    by_kind: Said = config.get("rope_parameters") or {}
+    near: Said = by_kind.get("sliding_attention") or {}
     return float(near.get("rope_theta", config.get("rope_local_base_freq", 1e4)))
 
 
 def of_rotation(config: Mapping[str, Any], s: Settings, tensors: Said) -> Said:
     """What is said of frequencies; those that have no key become tensors (`model-unsupported`)."""
-    said = rope(config)
-    said = {**said, **(said.get("full_attention") or {})}
+    common = rope(config)
+    said: Said = {**common, **(common.get("full_attention") or {})}
     base = float(said.get("rope_theta") or config.get("rotary_emb_base") or default_base(config))
     kind = said.get("rope_type", said.get("type")) or "default"
     found: Said = {"rope.dimension_count": s.turned, "rope.freq_base": base}

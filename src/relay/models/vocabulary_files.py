@@ -17,11 +17,12 @@ FLOOR = -1e4
 def keys_of(tokenizer: Tokenizer, size: int) -> dict[str, Any]:
     """A tokenizer as the keys of a GGUF file with `size` tokens (`model-unsupported`)."""
     state = cast("dict[str, Any]", json.loads(tokenizer.inside.to_str()))
-    model = state["model"]
+    model = cast("dict[str, Any]", state["model"])
     if model.get("type") != "BPE":
         unsupported(f"a vocabulary of the kind {model.get('type')!r}, for which GGUF files have no keys here")
     known = cast("dict[str, int]", model["vocab"])
-    added = {int(t["id"]): t for t in state.get("added_tokens") or []}
+    listed = cast("list[dict[str, Any]]", state.get("added_tokens") or [])
+    added = {int(t["id"]): t for t in listed}
     by_number = {i: t for t, i in known.items()} | {i: str(t["content"]) for i, t in added.items()}
     tokens = [by_number.get(i, f"[PAD{i}]") for i in range(size)]
     unknown = known.get(str(model.get("unk_token")))
@@ -75,7 +76,7 @@ def splitting(state: Mapping[str, Any]) -> str:
     pattern, digits_alone = "", False
     for step in steps_of_part(state, "pre_tokenizer"):
         if step.get("type") == "Split":
-            pattern = str((step.get("pattern") or {}).get("Regex"))
+            pattern = str(cast("dict[str, Any]", step.get("pattern") or {}).get("Regex"))
         digits_alone = digits_alone or (step.get("type") == "Digits" and bool(step.get("individual_digits")))
     known = {
         ("", False): "gpt-2",

@@ -192,8 +192,8 @@ class Trilu(Rearrangement):
         return t.tensor(x)
 
     def reference(self, np: Numpy, data: Array, k: Array) -> Array:
-        rows, columns = numpy.arange(data.shape[-2])[:, None], numpy.arange(data.shape[-1])
-        above = columns - rows
+        m, n = data.shape[-2:]
+        above = numpy.arange(int(n)) - numpy.arange(int(m))[:, None]
         kept = above >= k if self.upper else above <= k
         return np.where(kept, data, np.zeros_like(data))
 
@@ -280,7 +280,7 @@ class MatrixSetDiag(Operator):
         above, below = self.align.split("_")
         values = diagonal if low < high else diagonal[..., None, :]
         m, n = data.shape[-2:]
-        rows, columns = numpy.arange(m)[:, None], numpy.arange(n)
+        rows, columns = numpy.arange(int(m))[:, None], numpy.arange(int(n))
         d = columns - rows
         length = numpy.minimum(m + numpy.minimum(d, 0), n - numpy.maximum(d, 0))
         left = ((d >= 0) & (above == "LEFT")) | ((d <= 0) & (below == "LEFT"))

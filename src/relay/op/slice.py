@@ -396,7 +396,7 @@ class SlidingWindow(Injective):
         at, n = self.axis % data.ndim, len(self.strides)
         places: list[Array] = []
         for i, (w, s) in enumerate(zip(self.window_shape, self.strides, strict=True)):
-            starts = numpy.arange((data.shape[at + i] - w) // s + 1) * s
+            starts = numpy.arange(int((data.shape[at + i] - w) // s + 1)) * s
             taps = starts[:, None] + numpy.arange(w)
             places.append(taps.reshape([taps.shape[j >= n] if j % n == i else 1 for j in range(2 * n)]))
         return data[(slice(None),) * at + tuple(places)]

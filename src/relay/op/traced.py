@@ -7,7 +7,7 @@ asks for a value, by the functions here.  On NumPy they do at once what they say
 """
 
 from collections.abc import Callable
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, cast
 
 import numpy
 
@@ -51,7 +51,7 @@ def values_of(x: Any, reason: str) -> Any:
     """Numbers of an array as Python's, in lists where it has axes: they have to be known, as NumPy's are."""
     if not isinstance(x, numpy.ndarray | numpy.generic):
         raise UntraceableError(reason)
-    return x.tolist()
+    return cast("Any", x).tolist()
 
 
 def may_hold(np: Any, condition: Any) -> bool:
@@ -91,7 +91,7 @@ def overwritten(np: Any, x: Any, at: Any, values: Any) -> Any:
         return x
     if values.size == 0:
         return x
-    numbers = numpy.arange(values.size).reshape(values.shape)
+    numbers = np.asarray(numpy.arange(int(values.size))).reshape(values.shape)
     last = np.full(x.shape, -1).at[at].max(numbers)
     return np.where(last < 0, x, np.asarray(values).reshape(-1)[np.maximum(last, 0)])
 

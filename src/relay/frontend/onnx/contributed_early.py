@@ -70,8 +70,8 @@ def unfold_tensor(node: Node, x: Value) -> Value:
     axis, size, step = axis_in(node.int("dim", -1), x.rank), node.int("size"), node.int("step", 1)
     if x.size(axis) < size:
         return node.fail(f"a window of {size} does not fit into {x.size(axis)}")
-    starts = np.arange(0, x.size(axis) - size + 1, step)[:, None]
-    found = call("take", x, constant(starts + np.arange(size), "int64"), axis=axis)
+    places = [range(i, i + size) for i in range(0, int(x.size(axis)) - size + 1, step)]
+    found = call("take", x, constant(np.array(places), "int64"), axis=axis)
     order = [k for k in range(x.rank + 1) if k != axis + 1]
     return call("transpose", found, axes=(*order, axis + 1))
 

@@ -38,8 +38,7 @@ def causal_conv_with_state(
     last, lead = bool(node.int("channels_last", 0)), x.shape
     sizes = sizes_as_value(x)
     if last:
-        x, past = (None if v is None else with_channels_first(v) for v in (x, past))
-        assert x is not None
+        x, past = with_channels_first(x), None if past is None else with_channels_first(past)
     found, state = filtered(node, x, weight, bias, past)
     match node.text("activation", "none"):
         case "silu" | "swish":

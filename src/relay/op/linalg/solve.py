@@ -227,7 +227,7 @@ class TriangularSolve(System):
         """The half of `a` that is read."""
         half = np.tril(a) if self.lower else np.triu(a)
         if self.unit_diagonal:
-            i = _np.arange(a.shape[-1])
+            i = _np.arange(int(a.shape[-1]))
             return placed(np, half, (..., i, i), 1)
         return half
 

@@ -159,7 +159,8 @@ class MaxGradient(PoolingGradient):
         lines = x.shape[0] * x.shape[1]
         size = x.size // max(1, lines)
         at = winners(np, x, self.taps(x.shape[2:]))
-        places = at + (numpy.arange(lines) * size).reshape(*x.shape[:2], *[1] * self.rank)
+        begins = numpy.arange(int(lines)) * int(size)
+        places = at + begins.reshape(*x.shape[:2], *[1] * self.rank)
         taken = np.where(at >= 0, y, 0).astype("float64").reshape(-1)
         found = accumulated(np, np.zeros(x.size), np.where(at >= 0, places, 0).reshape(-1), taken, "add")
         return self.restored(np, found.reshape(x.shape), data.dtype)

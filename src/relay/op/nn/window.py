@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy
 
@@ -165,10 +165,8 @@ class Slide:
 
     def places(self, d: int) -> Array:
         """The places that the taps of each window see, `(windows, taps)`; padding is outside of the axis."""
-        steps = self.steps(d)
-        return (
-            numpy.arange(steps)[:, None] * self.stride + numpy.arange(self.size) * self.dilation - self.before
-        )
+        steps = numpy.arange(cast("int", self.steps(d)))[:, None]
+        return steps * self.stride + numpy.arange(self.size) * self.dilation - self.before
 
 
 @family

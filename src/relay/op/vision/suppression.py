@@ -97,7 +97,7 @@ class GreedySuppression(Operator):
         rows, count = alive.shape
         most = np.broadcast_to(np.where(limit >= 0, limit, count), (rows,))
         edge = np.broadcast_to(iou_threshold.astype(x.dtype), (rows,))[:, None]
-        places = numpy.arange(count)
+        places = numpy.arange(int(count))
 
         def step(i: Any, state: tuple[Array, Array]) -> tuple[Array, Array]:
             kept, taken = state

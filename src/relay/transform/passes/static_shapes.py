@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -130,7 +130,11 @@ def with_numbers(items: tuple[Any, ...], numbers: Iterator[int]) -> tuple[Any, .
     """Subscripts with numbers in the place of operands."""
     return tuple(
         [
-            with_numbers(i, numbers) if isinstance(i, tuple) else next(numbers) if i == "%" else i
+            with_numbers(cast("tuple[Any, ...]", i), numbers)
+            if isinstance(i, tuple)
+            else next(numbers)
+            if i == "%"
+            else i
             for i in items
         ]
     )

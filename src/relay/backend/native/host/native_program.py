@@ -108,8 +108,8 @@ class NativeProgram:
         entry = self.entries[name]
 
         def slow(*args: Any, **named: Any) -> Any:
-            found = self.evaluate(name, *args, **named)
-            is_number = bool(entry.direct) and isinstance(found, np.generic)
+            found: Any = self.evaluate(name, *args, **named)
+            is_number = bool(entry.direct) and issubclass(type(found), np.generic)
             return found.item() if is_number else found
 
         header = entry.header

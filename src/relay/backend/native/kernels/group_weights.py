@@ -132,7 +132,11 @@ class GroupReader(BlockReader):
                 b.write(words, (x,), (found & mask).x)
 
             b.vector(how.form.bytes, spread)
-        self.read = lambda i: b.read(codes, (i,))
+
+        def read(i: Index) -> Value:
+            return b.read(codes, (i,))
+
+        self.read = read
 
     def beside(self, row: Value, dtype: str, i: Index) -> Word:
         """Number `i` of a row, as float32."""

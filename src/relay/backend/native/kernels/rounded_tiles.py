@@ -122,8 +122,6 @@ class PanelPacking(RoundedProduct):
 class PanelPackingBuilder(RoundedProductBuilder):
     """The loops that pack a panel, which goes where a product would."""
 
-    how: PanelPacking
-
     def build(self) -> None:
         """Block after block."""
         assert self.form is not None
@@ -131,8 +129,9 @@ class PanelPackingBuilder(RoundedProductBuilder):
 
     def part(self, form: BlockFormat, runs: Sequence[int], i: Index, offset: Index) -> None:
         """A group of each row."""
-        b, lanes, q = self.b, self.lanes, runs[0]
-        place = b.address(self.out.data, b.times(self.group_of(form, i, q), self.how.group_bytes))
+        b, how, lanes, q = self.b, self.how, self.lanes, runs[0]
+        assert isinstance(how, PanelPacking)
+        place = b.address(self.out.data, b.times(self.group_of(form, i, q), how.group_bytes))
         scales = Buffer(b.address(place, GROUP * lanes), "float32", (lanes,), "scales")
         minima = Buffer(b.address(place, (GROUP + 4) * lanes), "float32", (lanes,), "minima")
         squares = [b.registers("int32", (lanes, lanes), "square") for _ in range(0, GROUP // 4, lanes)]

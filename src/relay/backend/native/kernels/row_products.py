@@ -90,9 +90,13 @@ class RowProductBuilder:
         self.lanes = how.lanes
         self.sums = b.registers("float32", (self.rows, self.lanes), "sums")
         self.starts = b.registers(ADDRESS, (self.rows,), "rows")
-        last = b.minus(self.count, 1)
-        self.row = lambda r, first, pitch: b.address(first, b.times(b.smaller(r, last), pitch))
+        self.last = b.minus(self.count, 1)
         b.unrolled(self.rows, lambda r: b.write(self.starts, (r,), self.row(r, self.second, self.pitch)))
+
+    def row(self, r: Index, first: Value, pitch: Index) -> Value:
+        """Where row `r` begins; beyond the last one, where that does."""
+        b = self.b
+        return b.address(first, b.times(b.smaller(r, self.last), pitch))
 
     def build(self) -> None:
         """All of it."""
