@@ -2,8 +2,9 @@
 
 Each system has a process of its own, and they take turns as in `peers.py`; what is reported is the median of
 the rounds' ratios of the better peer's time to Relay's, with a 95% interval, and milliseconds.  Models by
-name are those of `peer_models.py`, exported, quantised by ONNX Runtime's tools (bytes without sign for
-activations, with sign for weights, scales for each channel, calibrated on random inputs); others are files.
+name are those of `peer_models.py`, with measured statistics of batch normalisation, exported, quantised by
+ONNX Runtime's tools (bytes without sign for activations, with sign for weights, scales for each channel,
+calibrated on random inputs); others are files.
 Results are compared with what the model says, which ONNX Runtime computes in floats when it is told not to
 optimise: systems that hold sums of pairs in 16 bits differ.
 
@@ -22,6 +23,8 @@ from peer_models import model
 from peer_systems import Run, onnx_model
 from peers import Worker, ratio, take_rounds
 from speech_model import quantised_speech
+
+from relay.testing.statistics import with_batch_statistics
 
 SPEECH = "speech"
 NAMES = ("ResNet-50", "MobileNetV2", "BERT-base, 128 tokens", SPEECH)
@@ -56,6 +59,7 @@ def quantised(name: str, folder: Path) -> str:
         return quantised_speech(folder)
     onnx, tools = import_module("onnx"), import_module("onnxruntime.quantization")
     of, rng = model(name), np.random.default_rng(1)
+    of.params = with_batch_statistics(of.mod, of.params, of.inputs)
     plain, prepared, path = (str(folder / f"{name}.{kind}.onnx") for kind in ("plain", "prepared", "qdq"))
     onnx.save(onnx_model(of), plain)
     tools.shape_inference.quant_pre_process(plain, prepared)
