@@ -71,6 +71,9 @@ with `vpmaddwd`, which is exact and which Relay uses: 0.83 is what layers of 1 b
 It is not all that is missing: Relay's networks do about 65 billion. Windows of 3 by 3 taps with steps are
 gathered first, depthwise windows of MobileNetV2 are computed in float32, which takes 1.5 ms of its 8, and so
 are the convolutions beside residual units.
+With weights from -64 to 64 (`reduce_range=True`) sums of two fit in 16 bits, and Relay adds them up so too,
+exactly: such a ResNet-50 took 70.6 ms, and 83.9 with `vpmaddwd` (1.18 times as long, 1.16-1.20); ONNX
+Runtime's time was 0.93 (0.92-0.97) of the former, in 30 rounds beside other work.
 """
 
 KERNELS = """

@@ -84,3 +84,35 @@ def test_tiles_of_such_machines_multiply_bytes(name: str) -> None:
     with compiling_for(processor_named("x86-64-v4+avx512vnni")):
         made = Compiler(optimize_for_native(mod, ["main"]), ["main"])
     assert "@relay.tile.int32.uint8.int8" in "".join([p.text for p in made.program.pieces])
+
+
+EXTREMES = {"greatest": (64, 64), "least": (-64, -64), "mixed": (-64, 64)}
+
+
+def with_weights(values: tuple[int, int], point: int) -> tuple[Any, Any, Any]:
+    """A product of the greatest bytes and weights of these values, its data and weight."""
+    w = rng.choice(values, (37, 66)).astype("int8")
+    x = relay.var("x", shape=(13, 66), dtype="uint8")
+    y = relay.nn.dense(less(x, point), relay.const(w), out_dtype="int32")
+    data = np.full((13, 66), 255, "uint8")
+    data[1::2] = rng.integers(0, 256, data[1::2].shape)
+    return infer(relay.IRModule.from_expr(relay.Function([x], y))), data, w
+
+
+@pytest.mark.parametrize("point", [0, 200])
+@pytest.mark.parametrize("name", list(EXTREMES))
+def test_sums_of_pairs_in_int16_are_exact_where_weights_are_small(name: str, point: int) -> None:
+    mod, data, w = with_weights(EXTREMES[name], point)
+    built: Any = relay.build(mod)
+    np.testing.assert_array_equal(built(data), (data.astype("int64") - point) @ w.astype("int64").T)
+
+
+@pytest.mark.parametrize(("values", "are_small"), [((-64, 64), True), ((-65, 64), False), ((0, 65), False)])
+def test_pairs_are_added_up_in_int16_only_where_no_weight_is_too_great(
+    values: tuple[int, int], are_small: bool
+) -> None:
+    mod, _, _ = with_weights(values, 200)
+    with compiling_for(processor_named("x86-64-v3")):
+        made = Compiler(optimize_for_native(mod, ["main"]), ["main"])
+    text = "".join([p.text for p in made.program.pieces])
+    assert ("@relay.tile.int32.uint8.int8" in text) == are_small

@@ -155,6 +155,8 @@ SMALL = {
     "uint8 int8, avxvnni": ("alderlake", "", AVX_VNNI, "int32", "vpdpbusd"),
     "int8 uint8, avxvnni": ("alderlake", "", AVX_VNNI, "int32", "vpdpbusd"),
     "uint8 int8, avx2": ("haswell", "", AVX2, "int32", "vpmaddwd"),
+    "uint8 int8, avx2, to 64": ("haswell", "", AVX2, "int32", "vpmaddubsw"),
+    "uint8 int8, avx512, to 64": ("skylake-avx512", "", AVX512, "int32", "vpmaddubsw"),
     "bfloat16 bfloat16, avx512bf16": ("cooperlake", "", AVX512_BF16, "float32", "vdpbf16ps"),
     "int8 int8, neon-dot": ("neoverse-n1", "+neon,+dotprod", NEON_DOT, "int32", r"\bsdot"),
     "uint8 uint8, neon-dot": ("neoverse-n1", "+neon,+dotprod", NEON_DOT, "int32", r"\budot"),
@@ -167,7 +169,7 @@ SMALL = {
 @pytest.mark.parametrize("case", list(SMALL))
 def test_small_numbers_are_multiplied_by_the_machines_instruction(case: str) -> None:
     processor, features, machine, dtype, adds = SMALL[case]
-    step = inner_step(dtype, machine, *case.partition(",")[0].split())
+    step = inner_step(dtype, machine, *case.partition(",")[0].split(), are_small=case.endswith("to 64"))
     triple = "aarch64-unknown-linux-gnu" if features else "x86_64-unknown-linux-gnu"
     for rows, width in [(step.tallest(machine, 2), 2), (1, 2)]:
         tile = Tile(machine, step, rows, width, sets=sets_for(rows, width))

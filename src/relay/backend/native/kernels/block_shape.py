@@ -59,10 +59,12 @@ class Shape:
         pitch: Index | None = None,
         narrow: float = NARROW_TILE_COST,
         numbers: tuple[str, str] = ("", ""),
+        are_small: bool = False,
     ) -> None:
         """`dtype` is that of sums; rows of the result are `pitch` numbers apart, if these are more
         than its columns; `narrow` is what a number costs in tiles of two vectors, in what it does in tiles of
-        three; `numbers` are the dtypes of both operands, if these are not packed as that of the sums.
+        three; `numbers` are the dtypes of both operands, if these are not packed as that of the sums, and
+        `are_small` says that bytes of the second one are.
         """
         self.b = b
         self.machine = host()
@@ -70,7 +72,7 @@ class Shape:
         self.kind = scalar(dtype)
         self.size = SIZES[self.kind]
         self.length = length
-        self.step = inner_step(dtype, self.machine, *numbers)
+        self.step = inner_step(dtype, self.machine, *numbers, are_small)
         depth = length if self.step.group == 1 else self.parts(length, self.step.group)
         self.rows, self.depth, self.columns = rows, depth, columns
         self.pitch = columns if pitch is None else pitch

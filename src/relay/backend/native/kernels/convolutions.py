@@ -11,7 +11,7 @@ from relay.backend.native.kernels.overlapped import Overlapped
 from relay.backend.native.kernels.packed_constants import Filters
 from relay.backend.native.kernels.packing import Packing
 from relay.backend.native.kernels.ranges import each, ranges
-from relay.backend.native.kernels.sums import Put, Sums, Weight
+from relay.backend.native.kernels.sums import Put, Sums, Weight, are_small
 from relay.backend.native.kernels.tile import PACKED_PITCH
 from relay.backend.native.kernels.windows import AXES, Geometry, Windows
 from relay.backend.native.llvm.machine import host
@@ -79,7 +79,7 @@ class Convolutions(Sums):
         """The product of rows of so many numbers."""
         return Blocks(
             self.b, self.sums, self.b.count(self.row_sizes), depth, self.outputs, self.sizes[-1],
-            numbers=(self.x.dtype, self.y.dtype),
+            numbers=(self.x.dtype, self.y.dtype), are_small=are_small(self.y),
         )  # fmt: skip
 
     def keep_in_blocks(self) -> bool:

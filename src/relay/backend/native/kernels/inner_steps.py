@@ -8,6 +8,7 @@ several neighbours along the summed dimension that an instruction multiplies and
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from relay.ir.dtype import to_numpy
 
 ELEMENT_BYTES = 4
 """Bytes of an element of several numbers: those of the sum that their products are added to."""
+GREATEST_SMALL = 64
+"""Signed bytes up to here are small: sums of two products of these and unsigned ones are exact in int16."""
 Factors = Callable[[Builder, Value], Sequence[Value]]
 """The numbers that an element is multiplied as: itself, if an instruction multiplies all of its parts."""
 MultiplyAdd = Callable[[Builder, Value, Value, Value], Value]
@@ -70,6 +73,10 @@ class InnerStep:
     factor_count: int = 1
     instruction: str = ""
     """What the machine needs for it."""
+    needs_small: bool = False
+    """Whether numbers of the second operand are known to be small."""
+    others: int = 0
+    """Registers that it takes beside those of sums and factors, if these leave fewer."""
     unrolled: int = 1
     """How many elements a round of the loop over them takes: several where instructions, which are more than
     one for a product, are what it waits for.
@@ -117,11 +124,16 @@ class InnerStep:
         """The most rows of `width` vectors of sums that registers hold, beside the factors of a row of the
         second operand and of one element of the first.
         """
-        return (machine.registers - (width + 1) * self.factor_count) // width
+        return (machine.registers - (width + 1) * self.factor_count - self.others) // width
 
     def takes(self, first: str, second: str) -> bool:
         """Whether numbers of these dtypes are all among those that it multiplies."""
         return is_among(first, self.first) and is_among(second, self.second)
+
+
+def has_small(x: Any) -> bool:
+    """Whether all numbers of an array are small."""
+    return bool(x.min(initial=0) >= -GREATEST_SMALL and x.max(initial=0) <= GREATEST_SMALL)
 
 
 @cache
@@ -138,6 +150,16 @@ def added(name: str) -> MultiplyAdd:
 def accumulated(name: str, swapped: bool = False) -> MultiplyAdd:
     """What an instruction makes of the sum and two vectors, which it may take the other way round."""
     return lambda b, total, x, y: b.apply(name, total.dtype, total, *((y, x) if swapped else (x, y)))
+
+
+def summed_in_pairs(bits: int) -> MultiplyAdd:
+    """The sum and products of unsigned bytes and small ones: two are added up in int16, then two of those."""
+
+    def add(b: Builder, total: Value, x: Value, y: Value) -> Value:
+        pairs, ones = b.apply(f"pmaddubsw.{bits}", total.dtype, x, y), b.const(0x00010001, total.dtype)
+        return b.add(total, b.apply(f"pmaddwd.{bits}", total.dtype, pairs, ones))
+
+    return add
 
 
 def step_by(
@@ -161,6 +183,20 @@ STEPS = (
     ],
     step_by("usdot", "int32", "uint8", "int8", 4, accumulated("usdot")),
     step_by("usdot", "int32", "int8", "uint8", 4, accumulated("usdot", swapped=True)),
+    *[
+        InnerStep(
+            "int32",
+            "uint8",
+            "int8",
+            4,
+            summed_in_pairs(bits),
+            instruction=f"pmaddubsw.{bits}",
+            needs_small=True,
+            others=2,
+            unrolled=2,
+        )
+        for bits in (512, 256)
+    ],
     *[step_by(name, "int32", "int16", "int16", 2, added(name), 2) for name in ("pmaddwd.512", "pmaddwd.256")],
     InnerStep("int32", "int16", "int16", 2, plain, int16_halves, 2),
     step_by("vpdpbf16ps.512", "float32", "bfloat16", "bfloat16", 2, accumulated("vpdpbf16ps.512")),
@@ -174,9 +210,11 @@ multiplies all numbers of its operands' dtypes.
 
 
 @cache
-def inner_step(dtype: str, machine: Machine, first: str = "", second: str = "") -> InnerStep:
+def inner_step(
+    dtype: str, machine: Machine, first: str = "", second: str = "", are_small: bool = False
+) -> InnerStep:
     """The best step of a machine for sums of a dtype, and numbers of both operands, which are of that dtype
-    too where none is given.
+    too where none is given; `are_small` are bytes of the second one.
     """
     found = [
         s
@@ -184,6 +222,7 @@ def inner_step(dtype: str, machine: Machine, first: str = "", second: str = "") 
         if s.dtype == dtype
         and s.takes(first or dtype, second or dtype)
         and (not s.instruction or s.instruction in machine.instructions)
+        and (are_small or not s.needs_small)
     ]
     assert found, f"products of {first} and {second} are not added up in {dtype}"
     return found[0]

@@ -20,7 +20,7 @@ from relay.backend.native.kernels.stored import (
     with_own_rooms,
     write_rows,
 )
-from relay.backend.native.kernels.sums import Put, Sums, Weight
+from relay.backend.native.kernels.sums import Put, Sums, Weight, are_small
 from relay.backend.native.loops.builder import Builder
 from relay.backend.native.loops.deferred import Deferred
 from relay.backend.native.loops.nodes import Index, Value
@@ -60,7 +60,15 @@ class Matrices(Sums):
         depth = self.y.sizes[-1 if product.transpose_b else -2]
         self.depth = depth
         numbers = self.x.dtype, self.y.dtype
-        self.blocks = Blocks(b, self.sums, b.count(self.row_sizes), depth, sizes[-1], numbers=numbers)
+        self.blocks = Blocks(
+            b,
+            self.sums,
+            b.count(self.row_sizes),
+            depth,
+            sizes[-1],
+            numbers=numbers,
+            are_small=are_small(self.y),
+        )
         if self.reads_in_place:
             self.blocks.read_in_place(self.blocks.depth)
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from math import gcd
 from typing import Any, ClassVar, cast
 
+from relay.backend.native.kernels.inner_steps import has_small
 from relay.backend.native.kernels.packed_constants import Taps as Taps
 from relay.backend.native.loops.builder import Builder
 from relay.backend.native.loops.nodes import ADDRESS, Buffer, Index, Value, Var
@@ -35,6 +36,11 @@ class Weight:
         shape = t.concrete_shape
         parts = zip(shape, self.taps or [None] * len(shape), strict=True)
         self.sizes: Sequence[Index] = [n if some is None else some.count for n, some in parts]
+
+
+def are_small(y: Any) -> bool:
+    """Whether an operand is a constant of small bytes."""
+    return isinstance(y, Weight) and y.dtype == "int8" and has_small(y.constant.value)
 
 
 class OpenSums(View):

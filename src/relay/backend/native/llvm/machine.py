@@ -18,19 +18,22 @@ class Instruction:
 
     intrinsic: str
     operands: tuple[str, ...]
+    result: str
+    """The type of the lanes of its result, whose bits may be read as others."""
 
 
 INSTRUCTIONS = {
-    "pmaddwd.512": Instruction("llvm.x86.avx512.pmaddw.d.512", ("i16", "i16")),
-    "pmaddwd.256": Instruction("llvm.x86.avx2.pmadd.wd", ("i16", "i16")),
-    "pmaddubsw.256": Instruction("llvm.x86.avx2.pmadd.ub.sw", ("i8", "i8")),
-    "psign.256": Instruction("llvm.x86.avx2.psign.b", ("i8", "i8")),
-    "vpdpbusd.512": Instruction("llvm.x86.avx512.vpdpbusd.512", ("i32", "i32", "i32")),
-    "vpdpbusd.256": Instruction("llvm.x86.avx512.vpdpbusd.256", ("i32", "i32", "i32")),
-    "vpdpbf16ps.512": Instruction("llvm.x86.avx512bf16.dpbf16ps.512", ("float", "bfloat", "bfloat")),
-    "sdot": Instruction("llvm.aarch64.neon.sdot.v4i32.v16i8", ("i32", "i8", "i8")),
-    "udot": Instruction("llvm.aarch64.neon.udot.v4i32.v16i8", ("i32", "i8", "i8")),
-    "usdot": Instruction("llvm.aarch64.neon.usdot.v4i32.v16i8", ("i32", "i8", "i8")),
+    "pmaddwd.512": Instruction("llvm.x86.avx512.pmaddw.d.512", ("i16", "i16"), "i32"),
+    "pmaddwd.256": Instruction("llvm.x86.avx2.pmadd.wd", ("i16", "i16"), "i32"),
+    "pmaddubsw.512": Instruction("llvm.x86.avx512.pmaddubs.w.512", ("i8", "i8"), "i16"),
+    "pmaddubsw.256": Instruction("llvm.x86.avx2.pmadd.ub.sw", ("i8", "i8"), "i16"),
+    "psign.256": Instruction("llvm.x86.avx2.psign.b", ("i8", "i8"), "i8"),
+    "vpdpbusd.512": Instruction("llvm.x86.avx512.vpdpbusd.512", ("i32", "i32", "i32"), "i32"),
+    "vpdpbusd.256": Instruction("llvm.x86.avx512.vpdpbusd.256", ("i32", "i32", "i32"), "i32"),
+    "vpdpbf16ps.512": Instruction("llvm.x86.avx512bf16.dpbf16ps.512", ("float", "bfloat", "bfloat"), "float"),
+    "sdot": Instruction("llvm.aarch64.neon.sdot.v4i32.v16i8", ("i32", "i8", "i8"), "i32"),
+    "udot": Instruction("llvm.aarch64.neon.udot.v4i32.v16i8", ("i32", "i8", "i8"), "i32"),
+    "usdot": Instruction("llvm.aarch64.neon.usdot.v4i32.v16i8", ("i32", "i8", "i8"), "i32"),
 }
 """Instructions by name.  `pmaddwd` adds up the products of neighbours; LLVM makes one instruction of it and
 the addition after it where the processor has such.  The others take the sum that they add to: `vpdpbusd` and
@@ -63,7 +66,7 @@ class Machine:
         return self.registers > 16
 
 
-AVX512 = Machine(64, 32, ("pmaddwd.512", "pmaddubsw.256"))
+AVX512 = Machine(64, 32, ("pmaddubsw.512", "pmaddwd.512", "pmaddubsw.256"))
 AVX512F = Machine(64, 32)
 AVX512_VNNI = Machine(64, 32, ("vpdpbusd.512", "pmaddwd.512", "pmaddubsw.256"))
 AVX512_BF16 = Machine(64, 32, ("vpdpbusd.512", "vpdpbf16ps.512", "pmaddwd.512", "pmaddubsw.256"))

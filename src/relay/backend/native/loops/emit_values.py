@@ -159,9 +159,12 @@ class ValueEmitter(IndexEmitter):
         code = self.code
         vectors = [code.spread(self.value(x)) for x in s.args]
         parts = [code.bits_of(v, leaf) for v, leaf in zip(vectors, how.operands, strict=True)]
-        kind = vector_of(scalar(s.dtype), code.lanes)
+        leaf = scalar(s.dtype)
+        kind = vector_of(how.result, code.lanes * SIZES[leaf] // SIZES[how.result])
         code.declare(f"declare {kind} @{how.intrinsic}({', '.join([p.type for p in parts])})")
-        return code.set(kind, f"call {kind} @{how.intrinsic}({', '.join(map(str, parts))})")
+        return code.bits_of(
+            code.set(kind, f"call {kind} @{how.intrinsic}({', '.join(map(str, parts))})"), leaf
+        )
 
     # --- registers ---
 

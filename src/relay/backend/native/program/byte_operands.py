@@ -4,11 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from relay.backend.native.kernels.inner_steps import inner_step
+from relay.backend.native.kernels.inner_steps import has_small, inner_step
 from relay.backend.native.llvm.machine import host
 from relay.ir.expr import Call, Constant, Expr
 from relay.ir.module import IRModule
 from relay.ir.type import TensorType
+from relay.ir.walk import post_order
 from relay.op.arithmetic import Add, Subtract
 from relay.op.cast import Cast
 from relay.op.nn.layout import pads
@@ -25,9 +26,21 @@ WINDOWS = tuple([registry[f"nn.conv{n}d"] for n in (1, 2, 3)])
 BYTE_MAX = 255
 
 
-def multiplies_bytes() -> bool:
-    """Whether the machine that code is compiled for adds up products of bytes in one instruction."""
-    return inner_step("int32", host(), "uint8", "int8").group == 4
+def multiplies_bytes(mod: IRModule) -> bool:
+    """Whether the machine that code is compiled for adds up products of bytes: of any, or of those that are
+    constant here.
+    """
+    if inner_step("int32", host(), "uint8", "int8").group == 4:
+        return True
+    if inner_step("int32", host(), "uint8", "int8", are_small=True).group != 4:
+        return False
+    weights = [
+        e.value
+        for root in mod.functions.values()
+        for e in post_order(root)
+        if isinstance(e, Constant) and e.value.dtype == np.int8 and e.value.ndim > 1
+    ]
+    return bool(weights) and all(map(has_small, weights))
 
 
 @module_pass("byte_operands", opt_level=0)
@@ -36,7 +49,8 @@ def byte_operands(mod: IRModule) -> IRModule:
 
     The sum of `(x - p) * w` is that of `x * w` less `p` times the sum of `w`, which is known where `w` is
     constant, exactly: int32 wraps.  What is rounded and held between bounds that are at most 255 apart is
-    kept in bytes.  Where windows see padding, this is filled with the zero point.
+    kept in bytes.  Where windows see padding, this is filled with the zero point.  A machine without an
+    instruction for four bytes does it where all constant bytes are up to 64: two products fit in int16.
 
     >>> text = "def @main(%x: Tensor[(2, 2), uint8]) { "
     >>> text += "nn.dense(cast(%x, dtype=int16) - 3i16, [[1i8, 2i8], [-1i8, 5i8]], out_dtype=int32) }"

@@ -31,6 +31,6 @@ def expand_operators(mod: IRModule) -> IRModule:
     """
     expanded = RulePass(rules[expand_composites]).run(mod)
     narrow = RulePass(rules[narrow_products])
-    for step in (narrow, *([RulePass(rules[byte_operands])] if multiplies_bytes() else [])):
+    for step in (narrow, *([RulePass(rules[byte_operands])] if multiplies_bytes(mod) else [])):
         expanded = step(expanded) if PassContext.current().is_enabled(step.info) else expanded
     return mod if expanded is mod else RulePass(rules[to_anf]).run(expanded)
