@@ -116,3 +116,26 @@ def test_pairs_are_added_up_in_int16_only_where_no_weight_is_too_great(
         made = Compiler(optimize_for_native(mod, ["main"]), ["main"])
     text = "".join([p.text for p in made.program.pieces])
     assert ("@relay.tile.int32.uint8.int8" in text) == are_small
+
+
+@pytest.mark.parametrize(
+    ("image", "filters", "stride", "padding", "point"),
+    [((14, 3), (7, 16), 2, 3, 0), ((9, 16), (3, 24), 2, 1, 7), ((8, 18), (1, 20), 1, 0, 3)],
+)
+def test_convolutions_by_small_weights_are_exact(
+    image: tuple[int, int], filters: tuple[int, int], stride: int, padding: int, point: int
+) -> None:
+    (n, channels), (k, many) = image, filters
+    w = rng.choice([-64, 64, 5], (k, k, channels, many)).astype("int8")
+    data = rng.integers(0, 256, (1, n, n, channels)).astype("uint8")
+    data.flat[::2] = 255
+    x = relay.var("x", shape=data.shape, dtype="uint8")
+    y = relay.nn.conv2d(
+        less(x, point), relay.const(w), channels=many, kernel_size=(k, k), strides=(stride, stride),
+        padding=(padding, padding), data_layout="NHWC", kernel_layout="HWIO", out_dtype="int32",
+    )  # fmt: skip
+    built: Any = relay.build(infer(relay.IRModule.from_expr(relay.Function([x], y))))
+    around = (padding, padding)
+    padded = np.pad(data.astype("int64") - point, ((0, 0), around, around, (0, 0)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (k, k), (1, 2))[:, ::stride, ::stride]
+    np.testing.assert_array_equal(built(data), np.einsum("nhwcij,ijco->nhwo", windows, w.astype("int64")))
