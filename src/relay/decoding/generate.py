@@ -103,21 +103,21 @@ def prompts_of(prompt: Any) -> tuple[list[str | list[int]], bool]:
     """The prompts, each a text or tokens, and whether there may be several (`option-value`)."""
     if isinstance(prompt, str):
         return [prompt], False
-    given = without_array(prompt)
+    given = as_lists(prompt)
     if isinstance(given, list | tuple):
         items = [*cast("list[Any]", given)]
         if all(is_token(t) for t in items):
             return [[int(t) for t in items]], False
         if all(isinstance(p, str) for p in items):
             return items, True
-        rows: list[Any] = [without_array(p) for p in items]
+        rows: list[Any] = [as_lists(p) for p in items]
         if all(is_list_of_tokens(p) for p in rows):
             return [[int(t) for t in p] for p in rows], True
     hint = "it is a text, a list of tokens, or a list of texts or of lists of tokens"
     fail("option-value", f"the prompt is {type(prompt).__name__} of other things than tokens", hint=hint)
 
 
-def without_array(x: Any) -> Any:
+def as_lists(x: Any) -> Any:
     """An array as lists of its numbers; anything else as it is."""
     return cast("Any", x).tolist() if isinstance(x, np.ndarray) else x
 
