@@ -168,6 +168,9 @@ def test_a_ring_that_has_lost_tokens_begins_anew(tmp_path: Path) -> None:
 
 def test_sessions_share_the_pages_of_a_pool(tmp_path: Path) -> None:
     model = load(wide(tmp_path / "a"), cache="paged")
+    for tokens in (-100, 0, True, 2.5):
+        with pytest.raises(RelayError, match="option-value"):
+            Pool(model, tokens=tokens)
     steps, pool = Steps(model), Pool(model, tokens=16 * 6)
     text = TOKENS[0].tolist()
     first, second = Session(model, pool=pool), Session(model, pool=pool)

@@ -3,11 +3,13 @@
 import threading
 from collections.abc import Sequence
 from itertools import count
+from math import inf
 from typing import Any
 
 import numpy as np
 
 from relay.decoding.cache_arrays import arrays
+from relay.decoding.options import expect_number
 from relay.diagnostic import fail
 
 Array = np.ndarray[Any, Any]
@@ -30,6 +32,8 @@ class Pool:
         if model.memory.kind != "paged":
             hint = 'say `relay.models.load(path, cache="paged")`'
             fail("option-value", "a pool is for a model whose cache has pages", hint=hint)
+        if tokens is not None:
+            expect_number("tokens", tokens, int, 1, inf)
         self.model, self.is_fixed = model, tokens is not None
         self.lock = threading.RLock()
         """Held while a program writes to pages."""
