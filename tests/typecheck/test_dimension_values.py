@@ -198,6 +198,7 @@ type Net[h: Dim, d: Dim] { Net { size: int32, layers: (Layer[h, d], Layer[1, 2 *
 type Box[A] { Box(A, A) }
 type Chain[n: Dim] { Chain(Option[Chain[n]], Box[Tensor[(n + 1,), float32]]) }
 type Option[A] { Some(A), None_ }
+type Kept[k: Dim, m: Dim] { Floats { x: Tensor[(m, k, ?), float32] }, Bytes(int32, Tensor[(k, m), int8]) }
 """
 
 
@@ -222,10 +223,12 @@ type Option[A] { Some(A), None_ }
             "{ let %c = Chain(None_, Box(ones((3,), float32), ones((3,), float32))); Box(%c, %c) })",
             [3, 2],
         ),
+        ("%k: Kept[n, d]", "Floats { x: ones((2, 3, 4), float32) }", [3, 2]),
+        ("%k: Box[Kept[n, d]]", "{ let %k = Bytes(1, ones((3, 2), int8)); Box(%k, %k) }", [3, 2]),
     ],
 )
 @pytest.mark.parametrize("kind", ["interpreter", "native"])
-def test_a_value_is_read_off_a_data_type_of_one_constructor(
+def test_a_value_is_read_off_a_data_type_whose_constructors_have_it(
     params: str, argument: str, wanted: list[int], kind: str
 ) -> None:
     text = f"{DATA_TYPES} def @f<n: Dim, d: Dim>({params}) {{ (n, d, zeros((n, d), float32)) }}"
@@ -238,8 +241,11 @@ def test_a_value_is_read_off_a_data_type_of_one_constructor(
     assert relay.structural_equal(mod, relay.parse(str(mod)))
 
 
-def test_a_tensor_is_preferred_to_a_data_type() -> None:
-    text = "type Row[n: Dim] { Row(Tensor[(n,), int8]) }"
+@pytest.mark.parametrize(
+    "constructors", ["Row(Tensor[(n,), int8])", "Row(Tensor[(n,), int8]), Other(Tensor[(n,), int16])"]
+)
+def test_a_tensor_is_preferred_to_a_data_type(constructors: str) -> None:
+    text = f"type Row[n: Dim] {{ {constructors} }}"
     text += "def @main(%r: Row[n], %t: (Tensor[(2, n), int8],)) { n }"
     assert "match" not in str(relay.infer(relay.parse(text)))
 
@@ -263,6 +269,8 @@ def test_closures_capture_what_a_dimension_of_the_function_around_needs(kind: st
         "def @main<n: Dim>() { n }",
         "def @main<n: Dim>(%x: Tensor[(n * n,), float32]) { n }",
         "type Row[n: Dim] { Row(Tensor[(n,), int8]), No } def @main<n: Dim>(%r: Row[n]) { ones((n,), int8) }",
+        "type Row[n: Dim] { Row(Tensor[(n,), int8]), Twice(Tensor[(2 * n,), int8]) }"
+        "def @main<n: Dim>(%r: Row[n]) { n }",
         "type Row[n: Dim] { Row(fn(Tensor[(n,), int8]) -> int8) } def @main<n: Dim>(%r: Row[n]) { n }",
         "type Row[n: Dim] { Row(int8, Row[n]) } def @main<n: Dim>(%r: Row[n]) { n }",
         "type Row[A] { Row(int8, Row[(A, A)]) }"

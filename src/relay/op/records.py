@@ -32,21 +32,26 @@ def record_of(data: TypeData) -> Constructor | None:
 
 
 class Opened(NamedTuple):
-    """A data type of one constructor: that, the types of the fields, the type arguments."""
+    """A data type by one of its constructors: that, the types of the fields, the type arguments."""
 
     constructor: Constructor
     fields: list[Any]
     args: tuple[Any, ...]
 
 
-def opened(t: Type, mod: IRModule) -> Opened:
-    """A type of which inference has found that it is that of a data type of one constructor."""
+def alternatives(t: Type, mod: IRModule) -> list[Opened]:
+    """The constructors of a type of which inference has found that it is that of a data type."""
     assert isinstance(t, TypeCall)
     assert isinstance(t.func, GlobalTypeVar)
     data = mod.type_definitions[t.func]
-    (c,) = data.constructors
     by = dict(zip(data.type_vars, t.args, strict=True))
-    return Opened(c, [substitute_type(i, by) for i in c.inputs], t.args)
+    return [Opened(c, [substitute_type(i, by) for i in c.inputs], t.args) for c in data.constructors]
+
+
+def opened(t: Type, mod: IRModule) -> Opened:
+    """The one constructor of such a type."""
+    (found,) = alternatives(t, mod)
+    return found
 
 
 def annotated_record(e: Expr, mod: IRModule) -> Opened | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from relay.diagnostic import derive_from, derived_nodes
 from relay.ir import dim
-from relay.ir.expr import Call, Expr, Function, Let, RefRead, TupleGetItem, Var, replace
+from relay.ir.expr import Call, Expr, Function, Let, Match, RefRead, TupleGetItem, Var, replace
 from relay.ir.module import IRModule
 from relay.ir.tensor_parts import whole_path
 from relay.ir.type import (
@@ -25,13 +25,16 @@ from relay.ir.type import (
 from relay.ir.walk import type_post_order
 from relay.op.computed_sizes import axis_size, computed, dimension_value
 from relay.op.dimension import DimValue
-from relay.op.records import opened, taken
+from relay.op.records import Opened, alternatives, opened, taken
 
 if TYPE_CHECKING:
     from relay.typecheck.inference import Inference
 
-Place = tuple[Var, tuple[Any, ...], int]
-"""An axis of a tensor in a parameter: the parameter, the steps to the tensor, the axis.
+Choice = tuple[tuple[Opened, int, int], ...]
+"""An axis of a tensor in each constructor of a data type: the constructor, the field, the axis."""
+Place = tuple[Var, tuple[Any, ...], int | Choice]
+"""An axis of a tensor in a parameter: the parameter, the steps to the tensor, the axis; or the steps to a
+value of a data type, and the axis by its constructors.
 
 A step is the number of a field of a tuple, or that of a field of a data type with the type, which is opened,
 or `CONTENT` of a reference.
@@ -55,13 +58,19 @@ class Determined:
         self.solved: dict[TypeVar, tuple[Place, Dim, TypeVar]] = {}
         """For each variable the size it is found by: the axis, and what it is in terms of `whole` there."""
         open_: list[tuple[Place, Dim]] = []
-        for param, path, tensor in _tensors(params, mod):
-            for axis, d in enumerate(tensor.shape if isinstance(tensor.shape, tuple) else ()):
+        chosen: list[tuple[Place, TypeVar]] = []
+        for param, path, part in _parts(params, mod):
+            if isinstance(part, TypeCall):
+                chosen += [((param, path, by), d) for d, by in _choices(part, mod).items()]
+                continue
+            for axis, d in _axes(part):
                 place = param, path, axis
                 if isinstance(d, TypeVar):
                     self.solved.setdefault(d, (place, d, d))
                 elif isinstance(d, DimExpr):
                     open_.append((place, d))
+        for place, d in chosen:
+            self.solved.setdefault(d, (place, d, d))
         self._solve(open_)
 
     def _solve(self, sizes: list[tuple[Place, Dim]]) -> None:
@@ -91,7 +100,7 @@ class Determined:
             place, by, whole = self.solved[v]
             needed = dim_variables(by) - {whole}
             if ready or not needed:
-                size = axis_size(*_tensor(place))
+                size = _size(place)
                 known[v] = size if by is whole else dimension_value(by, {**known, whole: size})
             else:
                 stack.append((v, True))
@@ -99,9 +108,31 @@ class Determined:
         return known[wanted]
 
 
-def _tensors(params: Sequence[Var], mod: IRModule) -> Iterator[tuple[Var, tuple[Any, ...], TensorType]]:
+def _axes(t: TensorType) -> Iterator[tuple[int, Any]]:
+    return enumerate(t.shape if isinstance(t.shape, tuple) else ())
+
+
+def _choices(t: TypeCall, mod: IRModule) -> dict[TypeVar, Choice]:
+    """The variables that are the size of an axis of a tensor in every constructor of a data type."""
+    found: dict[TypeVar, Choice] | None = None
+    for c in alternatives(t, mod):
+        own: dict[TypeVar, tuple[Opened, int, int]] = {}
+        for i, field in enumerate(c.fields):
+            for axis, d in _axes(field) if isinstance(field, TensorType) else ():
+                if isinstance(d, TypeVar):
+                    own.setdefault(d, (c, i, axis))
+        earlier = dict.fromkeys(own, ()) if found is None else found
+        found = {v: (*by, own[v]) for v, by in earlier.items() if v in own}
+        if not found:
+            break
+    return found or {}
+
+
+def _parts(
+    params: Sequence[Var], mod: IRModule
+) -> Iterator[tuple[Var, tuple[Any, ...], TensorType | TypeCall]]:
     """The tensors in parameters: in tuples first, then in references and in data types of one constructor,
-    outer ones first.
+    outer ones first; and data types of several constructors.
 
     Each type is looked into once, as the same type has the same sizes.
     """
@@ -135,9 +166,13 @@ def _tensors(params: Sequence[Var], mod: IRModule) -> Iterator[tuple[Var, tuple[
             found = mod.type_definitions.get(part.func)
             if found is not None and len(found.constructors) == 1:
                 data.append((param, link, part))
+            elif found is not None and opened_types < MOST_OPENED:
+                opened_types += 1
+                yield param, whole_path(link), part
 
 
-def _tensor(place: Place) -> tuple[Expr, int]:
+def _size(place: Place) -> Expr:
+    """The size of an axis, a scalar of int64."""
     var, path, axis = place
     found: Expr = var
     for step in path:
@@ -147,7 +182,10 @@ def _tensor(place: Place) -> tuple[Expr, int]:
             found = RefRead(found, span=var.span)
         else:
             found = taken(found, step[1], step[0], "field", var.span)
-    return found, axis
+    if isinstance(axis, int):
+        return axis_size(found, axis)
+    fields = [(taken(found, c, i, "field", var.span).clauses[0], number) for c, i, number in axis]
+    return Match(found, tuple([replace(c, rhs=axis_size(c.rhs, n)) for c, n in fields]), span=var.span)
 
 
 def inverse(d: Dim, v: TypeVar) -> tuple[Dim, TypeVar] | None:
