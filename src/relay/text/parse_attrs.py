@@ -1,10 +1,12 @@
 """Attribute values: numbers, strings, truth values, `None`, dtypes; lists, tuples and dicts of them."""
 
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from relay.diagnostic import RelayError, did_you_mean
 from relay.ir.dtype import DTYPES, canonical
+from relay.ir.expr import Op
 from relay.ir.type import Kind
+from relay.op.attribute import size_attributes
 from relay.op.registry import registry
 from relay.text.literals import LONGEST_ATTRIBUTE, number, special_float
 from relay.text.names import DIM_CALLS
@@ -17,10 +19,20 @@ _IN_VALUES = frozenset({"NUMBER", "STRING", "-", ","})
 """What stands in a value beside words and brackets."""
 _ENDS = frozenset({",", ")"})
 _CLOSERS = frozenset({")", "]", "}", ";"})
-_ARITHMETIC = frozenset({"NUMBER", "+", "-", "*", "/"})
+_SIGNS = frozenset({"+", "-", "*", "/"})
+_ARITHMETIC = _SIGNS | {"NUMBER"}
+_BEFORE_SIGNS = frozenset({"NUMBER", "NAME", ")"})
 _BEFORE_SIZES = frozenset({"NAME", "NUMBER", "-", "("})
 _BEFORE_ITEMS = frozenset({"(", "[", ","})
 _KEYS = frozenset({"NAME", "STRING", "let", "fn", "fun", "def", "if", "else", "match"})
+
+Sizes: TypeAlias = Literal["none", "named", "all"]
+"""Which arithmetic on dimensions is a value: none, what has the name of one in it, or that on numbers too."""
+
+
+def sizes_in(op: Any, key: str) -> Sizes:
+    """Which arithmetic on dimensions may stand in an attribute of what is called."""
+    return "all" if type(op) is Op and key in size_attributes(registry[op.name]) else "named"
 
 
 class Attributes(Metadata):
@@ -30,10 +42,10 @@ class Attributes(Metadata):
         """Whether `key =` begins at token `i`."""
         return self.kinds[i + 1] == "=" and self.kinds[i] in _KEYS
 
-    def is_value(self, i: int) -> bool:
+    def is_value(self, i: int, sizes: Sizes = "named") -> bool:
         """Whether the argument at token `i` is written out, as the value of an attribute is."""
         kinds = self.kinds
-        if self.is_computed_size(i):
+        if self.end_of_size(i, sizes):
             return True
         if kinds[i] not in ("(", "["):
             i += kinds[i] == "-"
@@ -43,7 +55,7 @@ class Attributes(Metadata):
         while True:
             kind = kinds[i]
             begins_size = kind in _BEFORE_SIZES and kinds[i - 1] in _BEFORE_ITEMS
-            if begins_size and 0 < depth <= MAX_NESTING_DEPTH and (end := self.end_of_size(i)):
+            if begins_size and 0 < depth <= MAX_NESTING_DEPTH and (end := self.end_of_size(i, sizes)):
                 i = end - 1
             elif kind in ("(", "["):
                 depth += 1
@@ -61,19 +73,15 @@ class Attributes(Metadata):
         var = self.env.get(f"'{name}")
         return var is not None and var.kind is Kind.Dim and self.env.get(name) is None and not self.strict
 
-    def is_computed_size(self, i: int) -> bool:
-        """Whether an expression over dimensions begins at token `i`, and is all up to a comma or bracket."""
-        return self.end_of_size(i) > 0
+    def end_of_size(self, i: int, sizes: Sizes) -> int:
+        """The token behind the arithmetic on dimensions at token `i`; 0 where there is none.
 
-    def end_of_size(self, i: int) -> int:
-        """The token behind the expression over dimensions at token `i`; 0 where there is no such one.
-
-        What has no name of a dimension is a number, or a tuple of such.
+        What has neither an operator nor the name of a dimension is a number, or a tuple of such.
         """
         kinds, texts = self.kinds, self.texts
-        if kinds[i] == "NUMBER" and kinds[i + 1] in _ENDS:
+        if sizes == "none" or (kinds[i] == "NUMBER" and kinds[i + 1] in _ENDS):
             return 0
-        has_name = False
+        first, is_size = i, False
         open_: list[bool] = []
         """For each open bracket, whether commas may stand in it."""
         while True:
@@ -81,9 +89,10 @@ class Attributes(Metadata):
             if kind == "NAME":
                 if texts[i] in DIM_CALLS and kinds[i + 1] == "(":
                     open_.append(True)
+                    is_size |= sizes == "all"
                     i += 1
                 elif self.is_dimension(i):
-                    has_name = True
+                    is_size = True
                 else:
                     return 0
             elif kind == "(":
@@ -91,9 +100,11 @@ class Attributes(Metadata):
             elif kind == ")" and open_:
                 open_.pop()
             elif kind in _CLOSERS or (kind == "," and not open_):
-                return i if has_name and not open_ else 0
+                return i if is_size and not open_ else 0
             elif kind not in _ARITHMETIC and not (kind == "," and open_[-1]):
                 return 0
+            elif sizes == "all" and kind in _SIGNS and i > first and kinds[i - 1] in _BEFORE_SIGNS:
+                is_size = True
             i += 1
 
     def _is_word(self, i: int) -> bool:
@@ -111,24 +122,24 @@ class Attributes(Metadata):
         return is_other and not self._is_word(i)
 
     def attribute(
-        self, into: dict[str, Any], places: dict[str, int] | None = None, *, has_sizes: bool = False
+        self, into: dict[str, Any], places: dict[str, int] | None = None, op: Op | None = None
     ) -> None:
-        """`key=value` here, into a dictionary; with `has_sizes` dimensions may stand in it."""
+        """`key=value` here, into a dictionary; in attributes of an operator dimensions may stand."""
         i = self.i
         key = self.attribute_key()
         if key in into:
             self.fault("duplicate-attribute", f"attribute `{key}` is given twice", i)
         self.take("=")
-        into[key] = self.attribute_value(has_sizes=has_sizes)
+        into[key] = self.attribute_value(sizes="none" if op is None else sizes_in(op, key))
         if places is not None:
             places[key] = i
 
-    def unnamed_attribute(self, key: str, into: dict[str, Any], places: dict[str, int]) -> None:
-        """The value of the attribute `key` here, into a dictionary."""
+    def unnamed_attribute(self, key: str, into: dict[str, Any], places: dict[str, int], op: Any) -> None:
+        """The value of the attribute `key` of `op` here, into a dictionary."""
         if key in into:
             self.fault("duplicate-attribute", f"attribute `{key}` is given twice", self.i)
         places[key] = self.i
-        into[key] = self.attribute_value(has_sizes=True)
+        into[key] = self.attribute_value(sizes=sizes_in(op, key))
 
     def attribute_key(self) -> str:
         """The name of an attribute: a word, or a string for other names."""
@@ -138,18 +149,18 @@ class Attributes(Metadata):
         self.i = i + 1
         return self.string(i) if self.kinds[i] == "STRING" else self.texts[i]
 
-    def attribute_value(self, depth: int = 0, *, has_sizes: bool = False) -> Any:
+    def attribute_value(self, depth: int = 0, *, sizes: Sizes = "none") -> Any:
         """The value here."""
         i, kind = self.i, self.kinds[self.i]
-        if has_sizes and kind in _BEFORE_SIZES and self.is_computed_size(i):
+        if kind in _BEFORE_SIZES and self.end_of_size(i, sizes):
             return self.type_(Kind.Dim)
         if depth > MAX_NESTING_DEPTH:
             self.fault("attribute-too-deep", f"an attribute nests at most {MAX_NESTING_DEPTH} levels", i)
         match kind:
             case "[":
-                return self._items("]", depth, has_sizes)[0]
+                return self._items("]", depth, sizes)[0]
             case "(":
-                values, is_tuple = self._items(")", depth, has_sizes)
+                values, is_tuple = self._items(")", depth, sizes)
                 return tuple(values) if is_tuple else values[0]
             case "{":
                 return self._dict(depth)
@@ -200,14 +211,14 @@ class Attributes(Metadata):
         hint = FLOOR_DIVISION if self.is_commented_out("`)`", self.i) else hint
         self.fault("attribute-value", f"`{name}` is not a value of an attribute", i, hint=hint)
 
-    def _items(self, closer: str, depth: int, has_sizes: bool) -> tuple[list[Any], bool]:
+    def _items(self, closer: str, depth: int, sizes: Sizes) -> tuple[list[Any], bool]:
         """The values up to `closer`, and whether a comma (or nothing) makes parentheses a tuple."""
         opener = self.i
         self.i += 1
         values: list[Any] = []
         has_comma = False
         while self.kinds[self.i] != closer:
-            values.append(self.attribute_value(depth + 1, has_sizes=has_sizes))
+            values.append(self.attribute_value(depth + 1, sizes=sizes))
             if self.kinds[self.i] != ",":
                 break
             has_comma = True

@@ -27,6 +27,7 @@ from relay.op.attribute import attribute_types
 from relay.op.places import attribute_order, computed_hint, most_operands
 from relay.op.registry import get, instance, registry
 from relay.text.cursor import ParseError, Rule
+from relay.text.parse_attrs import sizes_in
 from relay.text.parse_words import FORMS, Form, Words
 
 AFTER_OPERAND = frozenset({",", ")", ";", "}", "]", "|]"})
@@ -67,7 +68,7 @@ class Calls(Words):
             elif kinds[i + 1] == "=" and self.at_attribute(i):
                 self.i = i
                 attrs = {} if attrs is None else attrs
-                self.attribute(attrs, places, has_sizes=type(callee) is Op)
+                self.attribute(attrs, places, callee if type(callee) is Op else None)
                 i = self.i
             elif kind == "NAME" and type(callee) is Op and self.is_attributes(i):
                 self.i = i + 1
@@ -80,7 +81,7 @@ class Calls(Words):
             ):
                 self.i = i
                 attrs = {} if attrs is None else attrs
-                self.unnamed_attribute(key, attrs, places)
+                self.unnamed_attribute(key, attrs, places, callee)
                 unnamed += 1
                 i = self.i
             else:
@@ -120,12 +121,13 @@ class Calls(Words):
             return AXES[unnamed] if is_axes and self.is_value(i) else ""
         most, first = self.places(op)
         leads = self.kinds[i] == "STRING" and unnamed < first and not (count or attrs)
-        if not (count >= most or leads) or not self.is_value(i):
+        if not (count >= most or leads):
             return ""
         cls = registry[op.name]
         given = cls.operands[:count]  # `arange` has attributes of the names of operands
         order = [name for name in attribute_order(cls) if name not in given]
-        return order[unnamed] if unnamed < len(order) else ""
+        key = order[unnamed] if unnamed < len(order) else ""
+        return key if key and self.is_value(i, sizes_in(op, key)) else ""
 
     def operator_call(self, name: str, args: tuple[Any, ...], first: int, last: int) -> Expr:
         """A call of an operator without attributes."""
