@@ -41,7 +41,7 @@ FILTER_NANOSECONDS = 1.0
 
 
 @dataclass(frozen=True)
-class Groups:
+class ChannelGroups:
     """How the groups of a convolution are multiplied: how many sets of groups there are, the channels of the
     data and of the result that each has, and how many groups it consists of.
     """
@@ -52,7 +52,7 @@ class Groups:
     merged: int
 
     @staticmethod
-    def of(c: WindowProduct, inputs: Index, outputs: Index, sums: str) -> "Groups | None":
+    def of(c: WindowProduct, inputs: Index, outputs: Index, sums: str) -> "ChannelGroups | None":
         """Those with as few groups in a set as fill vectors, unless each has but one channel of the data;
         `inputs` and `outputs` are all channels.
         """
@@ -68,10 +68,10 @@ class Groups:
             or max(ins, outs) * merged > MAX_CHANNELS
         ):
             return None
-        return Groups(c.groups // merged, ins * merged, outs * merged, merged)
+        return ChannelGroups(c.groups // merged, ins * merged, outs * merged, merged)
 
 
-def groups_of(c: WindowProduct, types: Sequence[TensorType]) -> Groups | None:
+def groups_of(c: WindowProduct, types: Sequence[TensorType]) -> ChannelGroups | None:
     """How the groups of a convolution are multiplied with these types of result, data and weight; None if
     they are not by this kernel.
     """
@@ -84,7 +84,7 @@ def groups_of(c: WindowProduct, types: Sequence[TensorType]) -> Groups | None:
     spatial = [weight[c.kernel_layout.index(letter)] for letter in SPATIAL[len(c.strides)]]
     if not all(isinstance(n, int) and n > 0 for n in (*result[1:], *data[1:], *spatial)):
         return None
-    found = Groups.of(c, data[-1], result[-1], sums)
+    found = ChannelGroups.of(c, data[-1], result[-1], sums)
     if found is None or prod(spatial) == 1 or prod(spatial) * found.inputs > MAX_DEPTH:
         return None
     return found
@@ -95,7 +95,7 @@ class Grouped(Sums):
 
     def __init__(
         self, b: Builder, c: WindowProduct, views: Sequence[Any], sizes: Sequence[Index], dtype: str,
-        groups: Groups,
+        groups: ChannelGroups,
     ) -> None:  # fmt: skip
         """`sizes` and `dtype` are those of the result."""
         self.convolution, self.groups = c, groups
