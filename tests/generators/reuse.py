@@ -134,6 +134,9 @@ class Statements:
                     f"clip({c} * (0.1 * ({a} @ {b})), -2, 2)",
                     f"nn.softmax({a} @ {b}) @ {a}",
                     f"clip(0.1 * nn.dense({a}, {b}) + {a}, -2, 2)",
+                    f"{a} - {c} * (0.1 * (transpose({self.pick()}, (1, 0)) @ {b}))",
+                    f"{{ let %g = 0.1 * (transpose({b}, (1, 0)) @ {self.pick()}); let %m = {c} * {b} + %g;"
+                    f" {rng.choice([f'{a} - {c} * %m', f'({a} - {c} * %m) + clip(%g, -1, 1)'])} }}",
                 ]
         return rng.choice(forms)
 
