@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 import relay
 from models.test_gguf import LONG, long_rows
@@ -52,6 +53,41 @@ def test_blocks_stay_blocks(tmp_path):
         np.testing.assert_array_equal(getattr(found, "data", found), getattr(x, "data", x))
 
 
+GPT2 = {
+    "model_type": "gpt2", "vocab_size": 11, "n_embd": 32, "n_layer": 1, "n_head": 4, "n_positions": 16,
+    "activation_function": "gelu_new", "layer_norm_epsilon": 1e-5,
+}  # fmt: skip
+
+
+def gpt2(folder):
+    shapes = {"wte": (11, 32), "wpe": (16, 32), "ln_f": (32,), "h.0.ln_1": (32,), "h.0.ln_2": (32,)}
+    shapes |= {"h.0.attn.c_attn": (32, 96), "h.0.attn.c_proj": (32, 32)}
+    shapes |= {"h.0.mlp.c_fc": (32, 64), "h.0.mlp.c_proj": (64, 32)}
+    rng, found = np.random.default_rng(0), {}
+    for name, shape in shapes.items():
+        found[f"transformer.{name}.weight"] = rng.normal(size=shape).astype("float32")
+        if "w" not in name:
+            found[f"transformer.{name}.bias"] = rng.normal(size=shape[-1:]).astype("float32")
+    save_file(found, folder / "model.safetensors")
+    (folder / "config.json").write_text(json.dumps(GPT2))
+    return load(folder)
+
+
+def test_matrices_by_columns_are_blocks_of_rows(tmp_path):
+    whole = gpt2(tmp_path)
+    small = whole.quantize("q8_0")
+    exact, found = logits(whole), logits(small)
+    assert 0 < np.abs(found - exact).max() < 0.03 * np.abs(exact).max()
+    for name in ("b", "b.gguf"):
+        small.save(tmp_path / name)
+        np.testing.assert_array_equal(logits(load(tmp_path / name)), found)
+    load(tmp_path / "b.gguf").save(tmp_path / "c")
+    for name, x in small.checkpoint.tensors.items():
+        again = load(tmp_path / "c").checkpoint.tensors[name]
+        assert isinstance(x, Blocks) == isinstance(again, Blocks) == (len(x.shape) > 1)
+        np.testing.assert_array_equal(getattr(again, "data", again), getattr(x, "data", x))
+
+
 @pytest.mark.parametrize(
     ("said", "why"),
     [
@@ -89,8 +125,6 @@ def test_adapters_beside_gguf_files(tmp_path):
     folder = tmp_path / "lora"
     folder.mkdir()
     (folder / "adapter_config.json").write_text(json.dumps({"peft_type": "LORA", "r": 2, "lora_alpha": 4}))
-    from safetensors.numpy import save_file
-
     save_file(found, folder / "adapter_model.safetensors")
     write_gguf(
         tmp_path / "lora.gguf",

@@ -21,6 +21,8 @@ from relay.text.files import write_files
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
 ADAPTER_CONFIG, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
+BY_COLUMNS = {"gpt2": (".c_attn.weight", ".c_proj.weight", ".c_fc.weight")}
+"""By `model_type` how the names of matrices end that folders have by columns.  Blocks are of rows always."""
 BLOCK = 32
 """Numbers that have one scale in the formats that weights are quantised to here."""
 
@@ -56,7 +58,9 @@ class Checkpoint:
         if form not in QUANTIZERS:
             hint = f"formats that weights are quantised to are {', '.join(QUANTIZERS)}"
             fail("attribute-value", f"there is no quantiser for {form!r}", hint=hint)
-        return replace(self, tensors={k: quantized(k, x, form) for k, x in self.tensors.items()})
+        by_columns = () if self.is_gguf else BY_COLUMNS.get(self.kind, ())
+        made = {k: quantized(k, x, form, k.endswith(by_columns)) for k, x in self.tensors.items()}
+        return replace(self, tensors=made)
 
     def save(self, path: Path) -> None:
         """Write a GGUF file, or a folder with `config.json` and `model.safetensors` (`cannot-write`)."""
@@ -80,14 +84,16 @@ class Checkpoint:
         )
 
 
-def quantized(name: str, x: Any, form: str) -> Any:
+def quantized(name: str, x: Any, form: str, by_columns: bool) -> Any:
     """A matrix, or a stack of them, in blocks; anything else as it is."""
-    if isinstance(x, Blocks) or len(x.shape) < 2 or x.shape[-1] % BLOCK or "norm" in name:
+    if isinstance(x, Blocks) or len(x.shape) < 2 or "norm" in name:
+        return x
+    if x.shape[0 if by_columns else -1] % BLOCK:
         return x
     is_router = name.endswith(("gate_inp.weight", "_moe.gate.weight", "mlp.gate.weight"))
     if is_router or "conv1d" in name or dtype_name(x.dtype) not in ("float32", "float16", "bfloat16"):
         return x
-    return Blocks(form, quantize_blocks(x, form))
+    return Blocks(form, quantize_blocks(np.ascontiguousarray(x.T) if by_columns else x, form))
 
 
 def safetensors_bytes(tensors: Mapping[str, Any]) -> bytes:

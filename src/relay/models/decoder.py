@@ -90,7 +90,8 @@ class Decoder:
             experts = [self.expert(i, e) for e in range(s.experts)]
             return made("Experts", s.activates, s.chosen, s.normalised, router, experts)
         if not s.is_gated:
-            rows = self.rows(at + "ffn_up", axis=1 if self.source.columns else 0)
+            by_columns = self.source.by_columns(self.source.need(at + "ffn_up"))
+            rows = self.rows(at + "ffn_up", axis=1 if by_columns else 0)
             up = self.source.matrix(at + "ffn_up", rows, s.width)
             return made("Plain", s.activates, up, self.source.matrix(at + "ffn_down", s.width, rows))
         return made("One", s.activates, self.gated(at))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from relay.models.blocks import Blocks, numbers_of, part_of
+from relay.models.blocks import Blocks, part_of
 from relay.models.checkpoint import Adapter
 from relay.models.names import names_of, spellings
 from relay.models.settings import Settings, unsupported
@@ -23,7 +23,7 @@ WOVEN = ("gpt_neox", "bloom")
 GEMMAS = ("gemma", "gemma2", "gemma3_text")
 """Families of whose norms GGUF files have 1 added to the weights."""
 COLUMNS = ("attn_qkv", "attn_output", "ffn_up", "ffn_down")
-"""Matrices that GPT-2 stores by columns in folders."""
+"""Matrices that GPT-2 stores by columns in folders, where they are not in blocks."""
 
 
 class Layout:
@@ -43,6 +43,10 @@ class Layout:
         if self.kind in WOVEN and part == "attn_qkv":
             return np.arange(3 * s.heads * s.head_size).reshape(s.heads, 3, -1).swapaxes(0, 1).reshape(-1)
         return None
+
+    def by_columns(self, part: str, x: Any) -> bool:
+        """Whether a matrix is stored by columns in folders."""
+        return self.kind == "gpt2" and part in COLUMNS and not isinstance(x, Blocks)
 
     def each(self) -> Iterator[tuple[str, str]]:
         """The names of all tensors of the model: this package's, and a folder's, without their ends."""
@@ -74,8 +78,8 @@ class Layout:
     def moved(self, name: str, end: str, x: Any) -> Any:
         """One tensor of a folder as a GGUF file has it."""
         part, rows = name.rpartition(".")[2], self.rows(name)
-        if self.kind == "gpt2" and part in COLUMNS and end == ".weight":
-            x = np.ascontiguousarray(numbers_of(x).T)
+        if end == ".weight" and self.by_columns(part, x):
+            x = np.ascontiguousarray(x.T)
         if rows is not None:
             x = part_of(x, rows)
         if self.kind == "mamba":
@@ -106,8 +110,8 @@ class Layout:
         part, rows = name.rpartition(".")[2], self.rows(name)
         if rows is not None:
             x = part_of(x, np.argsort(rows))
-        if self.kind == "gpt2" and part in COLUMNS and end == ".weight":
-            x = np.ascontiguousarray(numbers_of(x).T)
+        if end == ".weight" and self.by_columns(part, x):
+            x = np.ascontiguousarray(x.T)
         if self.kind == "mamba":
             if part == "ssm_a":
                 x = np.log(-np.asarray(x, "float32"))

@@ -35,7 +35,7 @@ class Source:
     spelled: Callable[[str], Sequence[str]]
     """The names that a tensor may have in the file, without `.weight`."""
     columns: bool = False
-    """Whether matrices are stored by columns."""
+    """Whether matrices are stored by columns, those in blocks apart."""
     adapter: Adapter | None = None
     """What is added to matrices."""
 
@@ -68,11 +68,15 @@ class Source:
     def matrix(self, name: str, rows: int, columns: int) -> Made:
         """A matrix as the program takes it, and what is added to products with it (`model-file`)."""
         x = self.need(name)
-        by_columns = self.columns and not name.endswith("_embd") and name != "output"
+        by_columns = self.by_columns(x) and not name.endswith("_embd") and name != "output"
         self.check(name, x, (columns, rows) if by_columns else (rows, columns))
         w = made("Columns", np.ascontiguousarray(x, "float32")) if by_columns else stored(x, name)
         bias = self.vector(name, rows, ".bias")
         return self.adapted(name, w if bias is None else made("Biased", w, bias), rows, columns)
+
+    def by_columns(self, x: Any) -> bool:
+        """Whether a matrix of a layer is stored by columns."""
+        return self.columns and not isinstance(x, Blocks)
 
     def part(self, name: str, begin: int, rows: int, columns: int) -> Made:
         """Some rows of a matrix, whose shape is known."""
