@@ -59,7 +59,7 @@ class Determined:
         """For each variable the size it is found by: the axis, and what it is in terms of `whole` there."""
         open_: list[tuple[Place, Dim]] = []
         chosen: list[tuple[Place, TypeVar]] = []
-        for param, path, part in _parts(params, mod):
+        for param, path, part in _sources(params, mod):
             if isinstance(part, TypeCall):
                 chosen += [((param, path, by), d) for d, by in _choices(part, mod).items()]
                 continue
@@ -128,7 +128,7 @@ def _choices(t: TypeCall, mod: IRModule) -> dict[TypeVar, Choice]:
     return found or {}
 
 
-def _parts(
+def _sources(
     params: Sequence[Var], mod: IRModule
 ) -> Iterator[tuple[Var, tuple[Any, ...], TensorType | TypeCall]]:
     """The tensors in parameters: in tuples first, then in references and in data types of one constructor,
