@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import relay
+from backend.reuse import peak
 from generators.reuse import reusing
 from relay.backend.native.host.context import read_leaf
-from relay.backend.native.memory.layout import OUTPUTS_OFFSET, PEAK_BYTES_OFFSET
+from relay.backend.native.memory.layout import OUTPUTS_OFFSET
 
 LAYER = """
 def @main(%x: Tensor[(n, 64), float32], %w: Tensor[(512, 64), float32]) {
@@ -19,11 +20,6 @@ def @main(%x: Tensor[(n, 64), float32], %w: Tensor[(512, 64), float32]) {
 
 def draw(*shape: int) -> Any:
     return np.random.default_rng(sum(shape)).normal(size=shape).astype("float32")
-
-
-def peak(built: Any) -> int:
-    """The most bytes of tensors that calls have had at once."""
-    return sum([read_leaf(at + PEAK_BYTES_OFFSET, "i64") for at in built.program.contexts.known])
 
 
 def refused(call: Any) -> str:
