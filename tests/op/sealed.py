@@ -169,6 +169,9 @@ class Namespace:
             state = step(Sealed(i), state)
         return state
 
+    def operator(self, op: Any, *operands: Any) -> Any:
+        return op.traced(self, *operands)
+
 
 class Function:
     """A function of NumPy on sealed arrays."""

@@ -21,7 +21,7 @@ ON_HOST = {
     **{name: "strings" for name in NAMES if name.startswith("string.")},
     **{name: SHAPE for name in NAMES if name.startswith("dyn.")},
     **dict.fromkeys(["argwhere", "sparse_fill_empty_rows", "unique"], SHAPE),
-    **dict.fromkeys(["trace", "tap", "check_nan"], EFFECT),
+    **dict.fromkeys(["trace", "tap"], EFFECT),
     "strided_set": "values decide which part is set",
 }
 """The operators that are not traced on any of their samples, and why."""
@@ -96,6 +96,7 @@ def test_a_reference_runs_where_values_are_not_known(name: str) -> None:
         ("divide-by-zero", "divide", {}, [np.array([1, 2]), np.array([1, 0])]),
         ("divide-by-zero", "power", {}, [np.array([0, 2]), np.array([-1, -1])]),
         ("singular-matrix", "linalg.triangular_solve", {}, [np.eye(2) - np.eye(2)[0], np.ones(2)]),
+        ("not-finite", "check_nan", {"operator": "log"}, [np.float32([0, -np.inf]), np.ones(2, "float32")]),
         ("assertion", "assert", {"message": "it holds"}, [np.array(False)]),
     ],
 )

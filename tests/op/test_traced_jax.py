@@ -38,6 +38,9 @@ class Namespace:
         self.depth -= 1
         return found
 
+    def operator(self, op: Operator, *operands: Any) -> Any:
+        return op.traced(self, *operands)
+
 
 @pytest.mark.parametrize("name", NAMES)
 def test_values_are_those_of_the_interpreter(name: str) -> None:

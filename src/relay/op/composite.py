@@ -76,8 +76,8 @@ def evaluate_dataflow(root: Expr, env: dict[Expr, Any], np: Numpy) -> Any:
             case TupleGetItem():
                 values[e] = values[e.tuple_value][e.index]
             case Call(Operator() as op, args):
-                compute = op.reference if np is numpy else op.traced
-                values[e] = compute(np, *[values[a] for a in args])
+                operands = [values[a] for a in args]
+                values[e] = op.reference(np, *operands) if np is numpy else np.operator(op, *operands)
             case _:
                 assert e in values or isinstance(e, Op), f"{e!r} in a decomposition"
     return values[root]

@@ -3,11 +3,12 @@
 What they do is in `relay.interpreter.effects`: it shows values, as evaluators have them.
 """
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, NoReturn
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, NoReturn, cast
 
 import numpy
 
+from relay.ir.dtype import dtype_name, is_float
 from relay.ir.expr import Call, Expr, Op, as_expr
 from relay.ir.type import BOOL, UNIT, Dim, TensorType, Type
 from relay.op.base import ANY_NUMBER, BOOLEAN, Array, Numpy, Operator, sample
@@ -164,6 +165,32 @@ class CheckNan(Effect):
     variadic = True
     derivative = Derivative.PASSED_ON
     samples = (sample("2x3 float32", "2x3 float32", operator="exp"), sample("3 int32", operator="ones"))
+
+    def traced(self, np: Numpy, *values: Any) -> Any:
+        """That it has made none is required."""
+        for holds in (np.isnan, np.isinf):
+            made, *given = [any_of(np, holds, x) for x in values]
+            if made is not None:
+                known = [x for x in given if x is not None]
+                ok = np.logical_not(made)
+                for here in known:
+                    ok = ok | here
+                require(np, ok, "not-finite", f"`{self.operator}` makes a NaN or an infinity")
+        return values[0]
+
+
+def any_of(np: Numpy, holds: Callable[[Array], Array], value: Any) -> Any:
+    """Whether a condition holds for an element of a floating-point tensor in a value; None if it has none."""
+    found: Any = None
+    stack = [value]
+    while stack:
+        x = stack.pop()
+        if isinstance(x, tuple):
+            stack += cast("tuple[Any, ...]", x)
+        elif is_float(dtype_name(x.dtype)):
+            here = np.any(holds(x))
+            found = here if found is None else found | here
+    return found
 
 
 def refuse_condition(t: Typing, code: str, found: Type, hint: str) -> NoReturn:

@@ -1,6 +1,7 @@
 """Shapes that are known at run time."""
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy
@@ -64,10 +65,10 @@ class DynReshape(Reshaping):
         sizes = [
             own[k] if d == 0 and not self.allowzero and k < len(own) else d for k, d in enumerate(wanted)
         ]
-        known = int(np.prod([d for d in sizes if d != -1], dtype="int64"))
+        known = prod([d for d in sizes if d != -1])
         rest = data.size // known if known else 0
         full = [rest if d == -1 else d for d in sizes]
-        if sizes.count(-1) > 1 or min(full, default=0) < 0 or int(np.prod(full, dtype="int64")) != data.size:
+        if sizes.count(-1) > 1 or min(full, default=0) < 0 or prod(full) != data.size:
             SIZES.fail("reshape-size", f"cannot reshape a tensor of shape {own} to {tuple(wanted)}")
         return np.reshape(data, tuple(full))
 

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy
+
 from relay.ir.dtype import to_numpy
 from relay.ir.type import TensorType, Type
 from relay.op.attribute import DTypeName
@@ -31,7 +33,7 @@ class ShapeOf(Operator):
         return TensorType((len(t.shape(x)),), self.dtype)
 
     def reference(self, np: Numpy, data: Array) -> Array:
-        return np.asarray(data.shape, to_numpy(self.dtype))
+        return numpy.asarray(data.shape, to_numpy(self.dtype))
 
     def element(self, b: Loops, index: Sequence[Any], data: View) -> Any:
         """The size of that axis."""
@@ -60,7 +62,7 @@ class NdarraySize(Operator):
         return TensorType((), self.dtype)
 
     def reference(self, np: Numpy, data: Array) -> Array:
-        return np.asarray(data.size, to_numpy(self.dtype))
+        return numpy.asarray(data.size, to_numpy(self.dtype))
 
     def element(self, b: Loops, index: Sequence[Any], data: View) -> Any:
         """The product of the sizes."""

@@ -36,6 +36,12 @@ class Tracing(Protocol):
         """
         ...
 
+    def operator(self, op: Any, *operands: Any) -> Any:
+        """The value of an operator that another one is made of, on operands of which some may be NumPy's: an
+        evaluator knows their values.
+        """
+        ...
+
 
 class UntraceableError(Exception):
     """The message says why a value cannot be computed where values are traced: the host computes it."""
