@@ -17,7 +17,7 @@ LAYERS = [
     ("pattern",),
     ("transform.rewriting",), ("autodiff",), ("batching",), ("expansion",), ("interpreter",),
     ("transform",), ("backend",),
-    ("pipelines",), ("backend.native.host",), ("driver", "tracing"), ("numpy",),
+    ("pipelines",), ("backend.native.host", "backend.xla"), ("driver", "tracing"), ("numpy",),
     ("optim", "testing", "training", "decoding"), ("quantize",), ("frontend", "models"), ("errors", "cli"),
 ]  # fmt: skip
 LAYER = {name: i for i, names in enumerate(LAYERS) for name in names}

@@ -1,0 +1,1 @@
+"""Relay to XLA through JAX: whole programs for CPUs, GPUs and TPUs."""

@@ -1,0 +1,44 @@
+"""The array module that references are given where XLA computes them."""
+
+from collections.abc import Callable
+from typing import Any
+
+from relay.backend.xla.checks import Checks
+from relay.backend.xla.operators import applied_operator
+
+
+class Namespace:
+    """`jax.numpy`, with what `relay.op.traced.Tracing` asks for beside it."""
+
+    def __init__(self, jax: Any, checks: Checks) -> None:
+        """`checks` takes what is required."""
+        self.jax = jax
+        self.checks = checks
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.jax.numpy, name)
+
+    def require(self, ok: Any, code: str, message: str) -> None:
+        """Let the program fail where an element of `ok` is false; the interpreter says code and message."""
+        del code, message
+        self.checks.require(ok)
+
+    def loop(self, count: int, step: Callable[[Any, Any], Any], state: Any) -> Any:
+        """`state` after `state = step(i, state)` for each `i` below `count`."""
+
+        def body(i: Any, carried: tuple[Any, Any]) -> tuple[Any, Any]:
+            self.checks.failed, before = carried
+            after = step(i, before)
+            return self.checks.failed, after
+
+        start = (self.jax.numpy.asarray(self.checks.failed), state)
+        self.checks.failed, found = self.jax.lax.fori_loop(0, count, body, start)
+        return found
+
+    def operator(self, op: Any, *operands: Any) -> Any:
+        """The value of an operator on operands, of which some may be known."""
+        return applied_operator(self, op, operands)
+
+    def array(self, x: Any) -> Any:
+        """A tensor as an array of JAX, of its own dtype whatever it meets."""
+        return self.jax.numpy.asarray(x, x.dtype)
