@@ -1,0 +1,57 @@
+"""A program as it is traced, with what its definitions say about that."""
+
+from typing import Any
+
+from relay.backend.xla.functions import Closure
+from relay.backend.xla.tail_calls import Loop, find_loop
+from relay.interpreter.binding import constant_value
+from relay.interpreter.placing import Plan, plan
+from relay.ir.expr import Constant, Expr, Function, GlobalVar
+from relay.ir.module import IRModule
+from relay.ir.walk import post_order
+from relay.typecheck.types import Types
+
+EMBEDDED_BYTES = 1_024
+"""Up to which size constants are part of the code; larger ones are its arguments, and lie on the device."""
+
+
+class Program:
+    """A module whose derivatives are expanded, and what is learned of it."""
+
+    def __init__(self, mod: IRModule, jax: Any) -> None:
+        """`mod` is annotated."""
+        self.mod = mod
+        self.jax = jax
+        self.types = Types(mod)
+        self.plans: dict[GlobalVar, Plan] = {}
+        self.loops: dict[Function, Loop | None] = {}
+        seen: set[Expr] = set()
+        nodes = [e for f in mod.functions.values() for e in post_order(f, seen)]
+        self.on_devices: dict[Any, list[Any]] = {}
+        self.constants = [e for e in nodes if isinstance(e, Constant) and is_large(e)]
+
+    def placed(self, device: Any) -> list[Any]:
+        """The values of `constants` on a device, which they are brought to once."""
+        found = self.on_devices.get(device)
+        if found is None:
+            values = [constant_value(e) for e in self.constants]
+            found = self.on_devices[device] = self.jax.device_put(values, device)
+        return found
+
+    def plan(self, name: GlobalVar) -> Plan:
+        """The order in which a definition evaluates what it shares."""
+        found = self.plans.get(name)
+        if found is None:
+            found = self.plans[name] = plan(self.mod.functions[name])
+        return found
+
+    def loop(self, f: Closure) -> Loop | None:
+        """How a function calls itself last, if it does."""
+        if f.function not in self.loops:
+            self.loops[f.function] = find_loop(f)
+        return self.loops[f.function]
+
+
+def is_large(e: Constant) -> bool:
+    """Whether a constant is an argument of compiled code."""
+    return e.type is not None and e.value.dtype != object and e.value.nbytes > EMBEDDED_BYTES
