@@ -179,6 +179,10 @@ NATIVE: tuple[PassFunction, ...] = (
     monomorphize, settle_sizes, batch_blocks, expand_operators, fuse_ops, join_attention,
     outline_fused_groups, eta_expand, lambda_lift, split_long_definitions,
 )  # fmt: skip
+XLA: tuple[PassFunction, ...] = (
+    instantiate_entries, expand_grad, remove_unused_functions, monomorphize, settle_sizes,
+)  # fmt: skip
+"""The passes behind which a program is traced for XLA."""
 OPTIONS: Mapping[PassFunction, Mapping[str, Any]] = {
     fuse_ops: {"lone": True},
     eta_expand: {"expand_op": True, "expand_constructor": True},
@@ -235,6 +239,21 @@ def optimize_for_native(
     mod = RulePass(rules[optimize], {"level": level, "entry_functions": tuple(entries)})(mod)
     layouts = RulePass(rules[convert_layout])
     return layouts(mod) if PassContext.current().is_enabled(layouts.info, level) else mod
+
+
+def optimize_for_xla(
+    mod: IRModule, entries: Sequence[str], level: int | None = None, precision: str | None = None
+) -> IRModule:
+    """What entries need of a module, in a precision, as it is traced for XLA: after passes of at most a
+    level, without derivatives, and with a copy of each polymorphic function for its uses.
+    """
+    mod, _ = in_precision(mod, entries, level, precision)
+    mod = RulePass(rules[optimize], {"level": level, "entry_functions": tuple(entries)})(mod)
+    for function in XLA:
+        rule = rules[function]
+        options = {"entry_functions": tuple(entries)} if "entry_functions" in rule.options else {}
+        mod = RulePass(rule, options).run(mod)
+    return mod
 
 
 def in_precision(

@@ -1,0 +1,99 @@
+"""A definition as one program of XLA for each structure of its arguments."""
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any
+
+from relay.backend.xla.data import FUNCTIONS, REFERENCES, Structure, flatten
+from relay.backend.xla.program import Program
+from relay.backend.xla.results import result_of
+from relay.backend.xla.shapes import shape_of
+from relay.backend.xla.trace import Trace
+from relay.ir.expr import GlobalVar
+from relay.ir.walk import run
+from relay.op.traced import UntraceableError
+
+MAX_STRUCTURES = 16
+"""For how many structures of its arguments a definition is compiled."""
+
+
+class FailedError(Exception):
+    """Something that the program requires does not hold."""
+
+
+class Whole:
+    """A definition that XLA computes.  Calls take and give values of the interpreter."""
+
+    def __init__(self, program: Program, name: GlobalVar, device: Any) -> None:
+        """`device` is where it runs."""
+        self.program = program
+        self.name = name
+        self.device = device
+        self.kept: dict[Structure, Any] = {}
+        self.refused: dict[Any, str] = {}
+        """Why it is not compiled for some structures and shapes of arguments."""
+        self.operators = 0
+        """How many operators were traced last."""
+        self.lock = Lock()
+
+    def __call__(self, args: Sequence[Any]) -> Any:
+        """The value on arguments; `UntraceableError` where it has no form for XLA, `FailedError` where it
+        fails.
+        """
+        leaves, structure = flatten(tuple(args))
+        key = (structure, tuple(map(shape_of, leaves))) if self.refused else None
+        if key in self.refused:
+            raise UntraceableError(self.refused[key])
+        jax = self.program.jax
+        try:
+            with self.context():
+                failed, found = self.compiled(structure)(self.program.placed(self.device), leaves)
+                if int(failed):
+                    raise FailedError
+                return found.func(*found.args)
+        except UntraceableError as error:
+            self.refused[structure, tuple(map(shape_of, leaves))] = str(error)
+            raise
+        except jax.errors.JaxRuntimeError as error:
+            reason = f"XLA: {str(error).partition(chr(10))[0]}"
+            self.refused[structure, tuple(map(shape_of, leaves))] = reason
+            raise UntraceableError(reason) from None
+
+    @contextmanager
+    def context(self) -> Generator[None]:
+        """What JAX is told while it traces and runs: numbers of 64 bits stay, products keep their digits."""
+        jax = self.program.jax
+        with jax.enable_x64(True), jax.default_matmul_precision("highest"), jax.default_device(self.device):
+            yield
+
+    def compiled(self, structure: Structure) -> Any:
+        """The function of JAX for arguments of a structure."""
+        with self.lock:
+            if structure not in self.kept:
+                if len(self.kept) == MAX_STRUCTURES:
+                    message = f"it is compiled for {MAX_STRUCTURES} structures of its arguments already"
+                    raise UntraceableError(message)
+                self.kept[structure] = self.program.jax.jit(self.traced_on(structure))
+            return self.kept[structure]
+
+    def traced_on(self, structure: Structure) -> Any:
+        """What JAX traces: from constants and the leaves of arguments to the number of the requirement that
+        failed, and the result.
+        """
+        if structure.has(FUNCTIONS):
+            raise UntraceableError("it takes functions from outside")
+        if structure.has(REFERENCES):
+            raise UntraceableError("it takes references from outside")
+
+        def call(constants: Sequence[Any], leaves: Sequence[Any]) -> Any:
+            trace = Trace(self.program, constants)
+            value = run(trace.entry(self.name, structure(*leaves)))
+            self.operators = trace.count
+            found, result = result_of(value)
+            jax = self.program.jax
+            return trace.np.asarray(trace.checks.failed), jax.tree_util.Partial(
+                result, *[trace.np.array(x) for x in found]
+            )
+
+        return call
