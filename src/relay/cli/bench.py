@@ -18,7 +18,8 @@ from relay.ir.expr import Expr, Function
 from relay.ir.module import IRModule
 from relay.ir.type import TensorType, Type
 
-BACKENDS = ("native", "interpreter")
+BACKENDS = ("native", "xla", "interpreter")
+DEFAULT_BACKENDS = ("native", "interpreter")
 MIN_ROUND_SECONDS = 0.005
 """The least time that a backend works in each round."""
 
@@ -38,7 +39,12 @@ class Runner:
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.option("--entry", default="main", metavar="NAME", help="The definition to run (default: main).")
 @click.option("--weights", metavar="FILE", help="A .safetensors or .npz file of parameters, by name.")
-@click.option("--backend", multiple=True, type=click.Choice(BACKENDS), help="One of them (default: all).")
+@click.option(
+    "--backend",
+    multiple=True,
+    type=click.Choice(BACKENDS),
+    help="One of them, several if repeated (default: native and interpreter).",
+)
 @click.option(
     "--rounds",
     type=click.IntRange(min=1),
@@ -70,7 +76,7 @@ def bench(
     else:
         inputs = arrange([p.name_hint for p in params], args, by_name)
     what, arrays = command(mod, name, inputs) if isinstance(main, Function) else (main, [])
-    runners = [prepared(which, mod, what, arrays) for which in backend or BACKENDS]
+    runners = [prepared(which, mod, what, arrays) for which in backend or DEFAULT_BACKENDS]
     with progress("timing"):
         for _ in range(rounds):
             for r in runners:

@@ -37,7 +37,7 @@ from relay.ir.type import (
 from relay.ir.vars import free_vars
 from relay.ir.walk import post_order
 
-BACKENDS = ("native", "interpreter", "debug")
+BACKENDS = ("native", "xla", "interpreter", "debug")
 PROFILED_CALLS = 10
 """The number of calls that `--profile` measures."""
 OPTION = re.compile(r"--?[A-Za-z][\w-]*(=.*)?", re.DOTALL)
@@ -65,7 +65,8 @@ Examples:
     "--backend",
     type=click.Choice(BACKENDS),
     default=BACKENDS[0],
-    help="Compile it to machine code (native, the default), or interpret it (interpreter, or debug).",
+    help="Compile it to machine code (native, the default), or by XLA for the device that JAX finds (xla); "
+    "or interpret it (interpreter, or debug).",
 )
 @click.option("--profile", is_flag=True, help="Compile the program, and print where the time of a call goes.")
 @click.option("--trace", metavar="FILE", help="Like --profile, as a trace for Chrome or Perfetto (.json).")
@@ -279,6 +280,11 @@ def evaluate(
     from relay.interpreter.machine import evaluate as value_of
 
     call, arrays = command(mod, entry, inputs) if is_function else (GlobalVar(entry), [])
+    if backend == "xla":
+        from relay.driver.executor import create_executor
+
+        function = create_executor(backend, mod).evaluate(call)
+        return function(*arrays) if isinstance(call, Function) else function
     if backend != "native":
         return value_of(mod, call, *arrays) if is_function else value_of(mod, entry)
     from relay.driver.build import build

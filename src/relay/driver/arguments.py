@@ -9,6 +9,9 @@ from relay.ir.bind import bind_params_by_name
 from relay.ir.expr import Constant, Function, constant
 from relay.ir.module import IRModule
 
+XLA = "xla"
+"""The target, and the executor, of programs that XLA compiles."""
+
 
 def first_word(target: object) -> str:
     """What a target or a device is called, without its options: `llvm` of `llvm -mcpu=native`."""

@@ -1,8 +1,9 @@
 """Programs compiled for Python: `build`, `compile`, `load_module`."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from relay.analysis.donation import DONATE, donated_params
 from relay.backend.native.host.artefact import Artefact, read_artefact
@@ -11,7 +12,7 @@ from relay.backend.native.host.compiled_module import CompiledModule, callable_m
 from relay.backend.native.llvm.jit import Processor, compiling_for
 from relay.backend.native.llvm.processors import NATIVE, missing_here, names, processor_named
 from relay.diagnostic import did_you_mean, fail
-from relay.driver.arguments import first_word, with_params
+from relay.driver.arguments import XLA, first_word, with_params
 from relay.driver.compiled_function import CompiledFunction
 from relay.ir.expr import Expr, Function, Grad, RelayExpr, replace
 from relay.ir.module import IRModule, expect_module
@@ -27,12 +28,24 @@ from relay.typecheck.query import type_of
 
 if TYPE_CHECKING:
     from relay.backend.native.host.profile import InstrumentedProgram
+    from relay.backend.xla.built import XlaModule
     from relay.transform.passes.precision_report import PrecisionReport
 
 TARGETS = ("native", "llvm", "cpu")
 """Names that all stand for this processor."""
 
 
+@overload
+def build(  # pyright: ignore[reportOverlappingOverload]
+    mod: IRModule | Expr,
+    target: Literal["xla", "xla cpu", "xla gpu", "xla tpu"],
+    *,
+    params: Mapping[str, Any] | None = None,
+    entries: Sequence[str] | str | None = None,
+    opt_level: int | None = None,
+    check_nan: bool = False,
+    precision: str | None = None,
+) -> "XlaModule": ...
 @overload
 def build(
     mod: IRModule | Expr,
@@ -102,10 +115,17 @@ def build(
     "int4", constant matrices are such integers.  Definitions choose for themselves by their attribute
     `precision`; `built.report()` says what became of the program.
 
+    With the target "xla", "xla cpu", "xla gpu" or "xla tpu" the program is an `XlaModule`: XLA compiles its
+    entries when they are called, for a device that JAX finds.
+
     Raises `attribute-value`, `donated`, `unknown-precision`, `unknown-target`, `other-machine`,
-    `unknown-input`, `argument-type`, `thread-count`, `no-native-code`, and what is wrong with the program.
+    `unknown-input`, `argument-type`, `thread-count`, `no-native-code`, `no-xla`, `unknown-option`, and what
+    is wrong with the program.
     """
-    processors = processors_of(target)
+    is_xla = isinstance(target, str) and first_word(target) == XLA
+    if is_xla:
+        refuse_native({"threads": threads, "batch": batch, "donate": donate})
+    processors = [] if is_xla else processors_of(target)
     if is_python(mod):
         options = {
             "target": target,
@@ -127,6 +147,10 @@ def build(
     if precision is not None:
         precision_named(precision)
     names = named_entries(mod, entries)
+    if is_xla:
+        from relay.backend.xla.built import build_for_xla
+
+        return build_for_xla(mod, target, names, opt_level, precision)
     if batch is not None:
         mod = with_batching(mod, names, batch)
     if donate is not None:
@@ -152,6 +176,14 @@ def build(
     return callable_module(here, threads, mod, again, explain, others)
 
 
+def refuse_native(options: Mapping[str, Any]) -> None:
+    """Refuse options of machine code for a program of XLA (`unknown-option`)."""
+    for name, value in options.items():
+        if value is not None:
+            hint = 'it is one of machine code: omit it, or the target "xla"'
+            fail("unknown-option", f"programs for XLA have no option `{name}`", hint=hint)
+
+
 def processors_of(target: Any) -> list[Processor]:
     """The processors that a program is compiled for, those that can do the most first; this machine's is one
     of those that can run some of it (`unknown-target`, `other-machine`).
@@ -163,7 +195,7 @@ def processors_of(target: Any) -> list[Processor]:
         word = first_word(one)
         known = processor_named(NATIVE if word in TARGETS else word)
         if known is None:
-            choices = (*TARGETS, *names())
+            choices = (*TARGETS, XLA, *names())
             hint = did_you_mean(str(one), choices) or f"omit it, or use one of {', '.join(names())}"
             fail("unknown-target", f"programs cannot be compiled for `{one}`", hint=hint)
         found[known] = None
@@ -203,9 +235,10 @@ def with_donation(mod: IRModule, entries: Sequence[str], donate: Sequence[str] |
 
 def _build_python(f: TracedFunction, params: Mapping[str, Any] | None, options: Mapping[str, Any]) -> Any:
     """A Python function, compiled at once where the types of its arguments are known."""
+    made: Any = partial(build, **options)
     if f.header.is_annotated and f.general().is_plain:
-        return build(f.mod, params=params, **options)
-    return CompiledFunction(f, lambda mod: build(mod, **options), params)
+        return made(f.mod, params=params)
+    return CompiledFunction(f, made, params)
 
 
 def _module_of(e: Any) -> IRModule:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from relay.diagnostic import did_you_mean, fail
-from relay.driver.arguments import first_word, with_params
+from relay.driver.arguments import XLA, first_word, with_params
 from relay.interpreter.arguments import arrange, convert_argument, inputs
 from relay.interpreter.code import Code
 from relay.interpreter.machine import Interpreter, evaluate
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from relay.backend.native.host.compiled_module import CompiledModule
 
 INTERPRETERS = ("debug", "interpreter")
-EXECUTORS = ("native", "graph", "vm", "aot", *INTERPRETERS)
+EXECUTORS = ("native", "graph", "vm", "aot", XLA, *INTERPRETERS)
 PLACES = ("cpu", "llvm", "native", "c", "interpreter")
+ACCELERATORS = ("gpu", "tpu")
+"""Where programs for XLA run beside those."""
 
 
 def checks(mod: IRModule) -> IRModule:
@@ -129,19 +131,29 @@ def typed_arguments(
     return tuple([substitute_type(p.type_annotation, by) for p in fn.params]), values
 
 
-class NativeExecutor(Executor):
-    """Evaluates expressions over a module by compiling them."""
+class CompilingExecutor(Executor):
+    """Evaluates expressions over a module by compiling them for a target."""
 
-    def __init__(self, mod: IRModule, *, check_nan: bool = False) -> None:
+    def __init__(self, mod: IRModule, *, target: str, check_nan: bool = False) -> None:
         """`mod` has the definitions."""
         super().__init__(mod, check_nan=check_nan)
-        self.known: dict[Expr, tuple[dict[GlobalVar, Expr], CompiledModule]] = {}
+        self.target = target
+        self.known: dict[Expr, tuple[dict[GlobalVar, Expr], Any]] = {}
         """What has been compiled, and the definitions as they were then."""
+
+    def build(self, mod: IRModule, entry: str) -> Any:
+        """An entry of a module, compiled."""
+        from relay.driver.build import build
+
+        return build(mod, self.target, entries=[entry], check_nan=self.check_nan)
+
+    def result(self, built: Any, args: Sequence[Any]) -> Any:
+        """The value of a compiled program on arguments."""
+        return built(*args)
 
     def apply(self, fn: Function, args: tuple[Any, ...]) -> Any:
         """The value of a function on arguments."""
-        built = self.compiled(fn)
-        return built.program.evaluate(built.default(), *args)
+        return self.result(self.compiled(fn), args)
 
     def value(self, e: Expr) -> Any:
         """The value of an expression; a function is something to call."""
@@ -165,36 +177,43 @@ class NativeExecutor(Executor):
 
     def function(self, name: GlobalVar) -> Callable[..., Any]:
         """A definition, compiled; one that takes any types for those that it gets."""
-        from relay.driver.build import build
-
         mod = infer(self.mod)
         fn = mod[name]
         if not isinstance(fn, Function) or all(v.kind is Kind.Dim for v in fn.type_params):
-            return build(self.mod, entries=[name.name_hint], check_nan=self.check_nan)[name.name_hint]
-        instances: dict[tuple[Any, ...], CompiledModule] = {}
+            return self.build(self.mod, name.name_hint)[name.name_hint]
+        instances: dict[tuple[Any, ...], Any] = {}
 
         def call(*args: Any, **named: Any) -> Any:
             types, values = typed_arguments(mod, name, fn, args, named)
             if types not in instances:
                 params = tuple([Var(p.name_hint, t) for p, t in zip(fn.params, types, strict=True)])
                 instances[types] = self.compiled(Function(params, Call(name, params)))
-            built = instances[types]
-            return built.program.evaluate(built.default(), *values)
+            return self.result(instances[types], values)
 
         return call
 
-    def compiled(self, fn: Function) -> "CompiledModule":
+    def compiled(self, fn: Function) -> Any:
         """A function over the module, compiled."""
-        from relay.driver.build import build
-
         before, built = self.known.get(fn, (None, None))
         if built is None or before != self.mod.functions:
             whole = self.mod.copy()
             name = GlobalVarSupply(whole).fresh_global("expression")
             whole[name] = fn
-            built = build(whole, entries=[name.name_hint], check_nan=self.check_nan)
+            built = self.build(whole, name.name_hint)
             self.known = {fn: (dict(self.mod.functions), built)}
         return built
+
+
+class NativeExecutor(CompilingExecutor):
+    """Evaluates expressions over a module by compiling them to machine code."""
+
+    def __init__(self, mod: IRModule, *, check_nan: bool = False) -> None:
+        """`mod` has the definitions."""
+        super().__init__(mod, target="native", check_nan=check_nan)
+
+    def result(self, built: "CompiledModule", args: Sequence[Any]) -> Any:
+        """The value of a compiled program on arguments."""
+        return built.program.evaluate(built.default(), *args)
 
 
 def create_executor(
@@ -210,11 +229,12 @@ def create_executor(
     whose `evaluate()` is that function.
 
     `native` compiles programs to machine code, and so do the other names that people know (`graph`, `vm`,
-    `aot`).  `debug`, or `interpreter`, is the reference interpreter, which gives the same values.  `params`
-    binds parameters of `@main` by name.  With `check_nan`, the first operator that makes a NaN or an infinity
+    `aot`).  `xla` compiles them by XLA for the `device` "cpu", "gpu" or "tpu", or what JAX finds.  `debug`,
+    or `interpreter`, is the reference interpreter, which gives the same values.  `params` binds parameters of
+    `@main` by name.  With `check_nan`, the first operator that makes a NaN or an infinity
     fails with `not-finite`, derivatives included.
 
-    Raises `unknown-executor`, `unknown-target`, `unknown-input`, `argument-type`.
+    Raises `unknown-executor`, `unknown-target`, `unknown-input`, `argument-type`, `no-xla`.
     """
     if kind not in EXECUTORS:
         fail(
@@ -222,22 +242,29 @@ def create_executor(
             f"there is no executor `{kind}`",
             hint=did_you_mean(str(kind), EXECUTORS) or f"there are {', '.join(EXECUTORS)}",
         )
+    places = ("cpu", *ACCELERATORS, XLA) if kind == XLA else PLACES
     for where in (device, target):
-        if where is not None and first_word(where) not in PLACES:
-            fail(
-                "unknown-target",
-                f"programs cannot run on `{where}`",
-                hint=f"omit it, or use `{PLACES[0]}`",
-            )
+        if where is not None and first_word(where) not in places:
+            known = "`cpu`, `gpu` or `tpu`" if kind == XLA else "`cpu`"
+            fail("unknown-target", f"programs cannot run on `{where}`", hint=f"omit it, or use {known}")
     main = as_function(mod) if is_python(mod) else None
     if main is not None:
         mod = main.mod if params else IRModule()
         main = None if params else main
     whole = IRModule() if mod is None else expect_module(mod)
     whole = with_params(whole, params) if params else whole
-    made = (Executor if kind in INTERPRETERS else NativeExecutor)(whole, check_nan=check_nan)
+    if kind == XLA:
+        made: Executor = CompilingExecutor(whole, target=target_of(device, target), check_nan=check_nan)
+    else:
+        made = (Executor if kind in INTERPRETERS else NativeExecutor)(whole, check_nan=check_nan)
     made.main = main
     return made
+
+
+def target_of(device: object, target: object) -> str:
+    """The target of a program for XLA on a device, which either may name: `xla gpu` of `gpu`."""
+    where = str(device if target is None else target) if (device, target) != (None, None) else XLA
+    return where if first_word(where) == XLA else f"{XLA} {where}"
 
 
 def run(
