@@ -1,0 +1,151 @@
+"""What XLA does not compute is left to the interpreter, and the report says why."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relay
+from backend.xla.near import assert_near
+from relay.interpreter.value import ConstructorValue
+
+pytestmark = pytest.mark.extras
+pytest.importorskip("jax", reason="needs jax, which `.ci/run-extras jax` installs")
+
+LISTS = "type List { Nil, Cons(int32, List) }\n"
+FIB = "def @fib(%n: int32) -> int32 { if (%n < 2) { %n } else { @fib(%n - 1) + @fib(%n - 2) } }\n"
+NESTED = "".join([f"if (%x > {i}f) {{ " for i in range(40)]) + "%x" + " } else { 0f }" * 40
+
+
+@pytest.mark.parametrize(
+    ("text", "args", "reason"),
+    [
+        (
+            FIB + "def @main(%n: int32) { @fib(%n) }",
+            (10,),
+            "`@fib` calls itself, depending on what is computed",
+        ),
+        ("def @main(%x: float32) { fn() { %x } }", (3.0,), "it gives functions to the outside"),
+        ("def @main(%f: fn(int32) -> int32) { %f(2) }", (abs,), "it takes functions from outside"),
+        (
+            LISTS + "def @main(%n: int32) { if (%n > 1) { Nil } else { Cons(%n, Nil) } }",
+            (3,),
+            "branches on a computed value give data of different structure",
+        ),
+        (
+            LISTS + """def @go(%n: int32, %l: List) -> List {
+              if (%n == 0) { %l } else { @go(%n - 1, Cons(%n, %l)) }
+            }
+            def @main(%n: int32) { @go(%n, Nil) }""",
+            (3,),
+            "a loop changes the structure or the shapes of what it computes with",
+        ),
+        (
+            """def @go(%n: int32, %f: fn(int32) -> int32) -> int32 {
+              if (%n == 0) { %f(1) } else { @go(%n - 1, fn(%x) { %f(%x) + 1 }) }
+            }
+            def @main(%n: int32) { @go(%n, fn(%x) { %x }) }""",
+            (3,),
+            "a loop changes the structure or the shapes of what it computes with",
+        ),
+        (
+            "def @main(%n: int32) { arange(0, %n, 1, dtype=int32) }",
+            (3,),
+            "values decide the shape of the result",
+        ),
+        ('def @main(%x: float32) { trace("x", %x) }', (3.0,), "it has an effect"),
+        (f"def @main(%x: float32) {{ {NESTED} }}", (3.0,), "branches on computed values nest deeper than 32"),
+        (
+            "def @main(%n: int32) { let %r = ref(1); if (%n > 1) { (%r, ref(2)) } else { (ref(3), %r) }; 2 }",
+            (3,),
+            "",
+        ),
+    ],
+)  # fmt: skip
+def test_the_host_computes_it_and_says_why(text: str, args: Any, reason: str) -> None:
+    mod = relay.infer(relay.parse(text))
+    built = relay.build(mod, "xla")
+    assert str(built.report()) == "@main: not called yet"
+    found = built(*args)
+    assert built.by_name["main"].ran_on_host == reason
+    assert_near(found, relay.create_executor("debug", mod).evaluate()(*args))
+    if reason:
+        assert str(built.report()) == f"@main: nothing; on the host where {reason}"
+
+
+def test_a_long_program_is_left_to_the_host() -> None:
+    x = relay.var("x", shape=(2,), dtype="float32")
+    body = x
+    for _ in range(20_000):
+        body = relay.tanh(body)
+    built = relay.build(relay.Function([x], body), "xla", opt_level=0)
+    built(np.ones(2, "float32"))
+    assert built.by_name["main"].ran_on_host == "there are more than 2,000 operators"
+
+
+@pytest.mark.parametrize(
+    ("text", "good", "bad"),
+    [
+        ("def @main(%x: int32, %y: int32) { %x / %y }", (6, 2), (6, 0)),
+        ("def @main(%x: int32, %n: int32) { if (%n > 1) { %x / (%n - 2) } else { %x } }", (6, 0), (6, 2)),
+        (
+            """def @go(%n: int32, %a: int32) -> int32 {
+              if (%n == -3) { %a } else { @go(%n - 1, %a + 6 / %n) }
+            }
+            def @main(%n: int32, %a: int32) { @go(%n, %a) }""",
+            (-1, 5),
+            (3, 5),
+        ),
+        ('def @main(%x: int32, %y: int32) { assert(%x < %y, "in order"); %x }', (1, 2), (3, 2)),
+        (
+            'def @main(%x: Tensor[(?,), int32], %y: int32) { take(%x, %y, mode="fast") }',
+            ([1, 2], 1),
+            ([1, 2], 5),
+        ),
+        (
+            """def @main(%x: Tensor[(?,), int32], %y: Tensor[(?,), int32]) {
+              let %z: Tensor[(2,), int32] = %x;
+              %y + %z
+            }""",
+            ([1, 2], [3, 4]),
+            ([1, 2, 3], [3, 4]),
+        ),
+        (
+            "type List { Nil, Cons(int32, List) }\n"
+            "def @main(%x: int32, %y: int32) { match? (Cons(%x, Nil)) { Nil => %x } }",
+            None,
+            (1, 2),
+        ),
+    ],
+)  # fmt: skip
+def test_what_fails_is_the_diagnostic_of_the_interpreter(text: str, good: Any, bad: Any) -> None:
+    mod = relay.infer(relay.parse(text))
+    built, interpreted = relay.build(mod, "xla"), relay.create_executor("debug", mod).evaluate()
+    if good is not None:
+        assert_near(built(*good), interpreted(*good))
+        assert not built.by_name["main"].ran_on_host
+    with pytest.raises(relay.RelayError) as wanted:
+        interpreted(*bad)
+    with pytest.raises(relay.RelayError) as found:
+        built(*bad)
+    assert str(found.value) == str(wanted.value)
+
+
+def test_checks_for_nan_are_those_of_the_interpreter() -> None:
+    built = relay.build(relay.parse("def @main(%x: float32) { log(%x) * 2f }"), "xla", check_nan=True)
+    assert built(1.0) == 0
+    assert not built.by_name["main"].ran_on_host
+    with pytest.raises(relay.RelayError, match="`log` makes a NaN"):
+        built(-1.0)
+
+
+def test_a_definition_is_compiled_for_a_few_structures_of_its_arguments() -> None:
+    total = "def @sum(%l: List) -> int32 { match (%l) { Nil => 0, Cons(%h, %t) => %h + @sum(%t) } }"
+    text = f"{LISTS}\n{total}\ndef @main(%l: List) {{ @sum(%l) }}"
+    built = relay.build(relay.parse(text), "xla")
+    nil, cons = relay.parse(text).type_definitions[relay.GlobalTypeVar("List")].constructors
+    value = ConstructorValue(nil)
+    for n in range(20):
+        assert built(value) == sum(range(n))
+        value = ConstructorValue(cons, (np.int32(n), value))
+    assert built.by_name["main"].ran_on_host == "it is compiled for 16 structures of its arguments already"
