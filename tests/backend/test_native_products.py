@@ -18,6 +18,7 @@ SIZES = [
     (15, 300, 33),
     (64, 17, 16),
     (171, 40, 513),
+    (200, 523, 37),
     (2, 0, 3),
 ]
 TOLERANCE = {"float32": 2e-6, "float64": 1e-13, "float16": 2e-3, "bfloat16": 1.6e-2}
@@ -85,16 +86,16 @@ GROUPS = {
 }
 
 
-@pytest.mark.parametrize("rows", [1, 9, 200])
+@pytest.mark.parametrize(("rows", "depth"), [(1, 40), (9, 40), (200, 40), (200, 600)])
 @pytest.mark.parametrize("name", list(GROUPS))
-def test_what_follows_a_product(name: str, rows: int) -> None:
-    params = f"%x: Tensor[({rows}, 40), float32], %w: Tensor[(70, 40), float32], %b: Tensor[(70,), float32]"
-    mod = relay.parse(f"def @main({params}) {{ {GROUPS[name]} }}")
-    args = [numbers(rows, 40), numbers(70, 40), numbers(70)]
+def test_what_follows_a_product(name: str, rows: int, depth: int) -> None:
+    x, w = f"%x: Tensor[({rows}, {depth}), float32]", f"%w: Tensor[(70, {depth}), float32]"
+    mod = relay.parse(f"def @main({x}, {w}, %b: Tensor[(70,), float32]) {{ {GROUPS[name]} }}")
+    args = [numbers(rows, depth), numbers(70, depth) * np.float32((40 / depth) ** 0.5), numbers(70)]
     wanted, found = relay.infer(mod).evaluate("main", *args), NativeProgram(mod)(*args)
     for x, y in zip(fields(found), fields(wanted), strict=True):
         assert x.dtype == y.dtype
-        check(x, y.astype("float64"), "float16" if x.dtype == "float16" else "float32", 40)
+        check(x, y.astype("float64"), "float16" if x.dtype == "float16" else "float32", depth)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])

@@ -16,6 +16,8 @@ WORK_PIECES = 8
 """How many pieces of work are enough for the threads, if each has to pack rows."""
 MAX_DEPTH_IN_PLACE = 512
 """The most of the summed dimension that a tile goes through if it reads rows where they are."""
+PANEL_BYTES = 24 << 10
+"""Bytes of a panel that leave room in the first level of the cache for the rows that go over it."""
 CACHE_SET_BYTES = 4096
 """Bytes after which the next line is of the same set of the first level of the cache."""
 ROWS_OF_SET = 4
@@ -149,6 +151,14 @@ class Shape:
         blocks = self.parts(self.rows, self.high) if isinstance(self.rows, int) else 2
         self.wide = self.parts(self.panels, self.parts(pieces, self.b.larger(1, blocks)))
 
+    def pack_each_block(self) -> None:
+        """Shape blocks for rows that are packed where these are computed: a block has all panels, unless
+        there are more threads than blocks.
+        """
+        self.gather()
+        each = self.parts(self.b.threads(), self.parts(self.rows, self.high))
+        self.wide = self.parts(self.panels, each)
+
     def read_in_place(self, pitch: Index) -> None:
         """Have tiles read the first operand where it is, with rows so far apart.
 
@@ -156,12 +166,19 @@ class Shape:
         which is larger then, is read once.
         """
         self.first_pitch = pitch
+        most = MAX_DEPTH_IN_PLACE
         if self.has_few_rows:
             self.by_panels = True
             self.high = self.height_of_blocks(self.parts(self.rows, 2))
-        else:
-            self.rounds = self.b.larger(1, self.parts(self.depth, MAX_DEPTH_IN_PLACE))
-            self.deep = self.parts(self.depth, self.rounds)
+            most = self.deepest_panel()
+        self.rounds = self.b.larger(1, self.parts(self.depth, most))
+        self.deep = self.parts(self.depth, self.rounds)
+
+    def deepest_panel(self) -> int:
+        """The most of the summed dimension that panels have which rows go over one after the other."""
+        if isinstance(self.high, int) and self.high < 2 * MIN_TILES_OF_BLOCK * self.height:
+            return MAX_TILE_DEPTH
+        return max(MAX_TILE_DEPTH, PANEL_BYTES // (self.width * self.step.second_size))
 
     def read_lines(self, lines: Lines, height: int) -> None:
         """Have tiles of a height read a line of rows that overlap after the other."""

@@ -5,6 +5,7 @@ from math import prod
 from typing import Any
 
 from relay.backend.native.kernels.block_matrices import BlockMatrix, as_kept
+from relay.backend.native.kernels.block_shape import ROWS
 from relay.backend.native.kernels.blocks import Blocks
 from relay.backend.native.kernels.operands import Factor, First
 from relay.backend.native.kernels.packed_constants import Panels
@@ -71,6 +72,8 @@ class Matrices(Sums):
         )
         if self.reads_in_place:
             self.blocks.read_in_place(self.blocks.depth)
+        elif self.packs_blocks:
+            self.blocks.pack_each_block()
 
     @property
     def has_kept_rows(self) -> bool:
@@ -97,6 +100,16 @@ class Matrices(Sums):
         pays = are_few or blocks.are_short(blocks.depth)
         return self.is_flat and pays and blocks.is_packed(self.x.dtype)
 
+    @property
+    def packs_blocks(self) -> bool:
+        """Whether threads pack the rows of a block when they compute it, where their caches keep them:
+        there is one matrix, which has rows for several blocks.
+        """
+        rows, columns = self.blocks.rows, self.sizes[-1]
+        if not isinstance(rows, int) or not isinstance(columns, int) or self.stack:
+            return False
+        return rows > ROWS and columns > 0 and not self.reads_in_place
+
     def packed(self) -> Value | None:
         """Where the panels of a weight are."""
         if not isinstance(self.y, Weight):
@@ -108,7 +121,7 @@ class Matrices(Sums):
         return self.b.data(self.b.constant(panels))
 
     def keep_in_blocks(self) -> bool:
-        return not self.has_kept_rows and self.blocks.keep_sums(True)
+        return not self.has_kept_rows and self.blocks.keep_sums(not self.packs_blocks)
 
     def write(self, out: View, put: Put | None) -> None:
         """The matrices of a stack one after the other, or several at a time."""
@@ -174,7 +187,7 @@ class Matrices(Sums):
         if self.are_several():
             self.several(x, y, lambda first, index: self.one(index, first, packed, out, put))
             return
-        self.blocks.allocate(None if self.reads_in_place else x, y)
+        self.blocks.allocate(None if self.reads_in_place or self.packs_blocks else x, y)
         first = self.first(()) if self.is_one_first else None
         b.nest(self.stack, lambda index: self.one(index, first, packed, out, put))
 
@@ -225,6 +238,8 @@ class Matrices(Sums):
         def in_place(r: Index, top: Index, rows: Index) -> Value:
             return blocks.row(blocks.address(x.data, b.times(r, blocks.deep), blocks.step.first_size), top)
 
+        if self.packs_blocks:
+            return blocks.pack_blocks(x)
         return in_place if self.reads_in_place else blocks.pack_first(x)
 
     def one(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from relay.backend.native.kernels.block_matrices import BlockMatrix
-from relay.backend.native.kernels.block_shape import Shape
+from relay.backend.native.kernels.block_shape import ROWS, Shape
 from relay.backend.native.kernels.packing import GroupPacking, Packing
 from relay.backend.native.kernels.ranges import ranges, ranges_with_buffer
 from relay.backend.native.kernels.tile import PACKED_PITCH
@@ -123,23 +123,37 @@ class Operands(Shape):
         """Some rows of the first operand, the first of them and how many; those of a round so many rows from
         those of the one before.
         """
-        b, (top, count) = self.b, rows
+        b = self.b
 
         def one(r: Index, _: Any) -> None:
-            k = b.times(r, self.deep)
-            k, deep = self.numbers(k, b.smaller(self.deep, b.minus(self.depth, k)))
             at = self.address(to, b.times(b.times(r, apart), PACKED_PITCH), self.step.first_size)
-            to_pitch, kind = PACKED_PITCH, self.step.first
-            if x.is_transposed:
-                pitch = self.rows if x.pitch is None else x.pitch
-                self.pack(
-                    x, kind, b.plus(b.times(k, pitch), top), pitch, at, to_pitch, (deep, count), 0, True
-                )
-            else:
-                pitch = self.length if x.pitch is None else x.pitch
-                self.pack(x, kind, b.plus(b.times(top, pitch), k), pitch, at, to_pitch, (count, deep), 0)
+            self.pack_round(x, r, rows, at)
 
         self.each(self.rounds, one)
+
+    def pack_round(self, x: Factor, r: Index, rows: tuple[Index, Index], to: Value) -> None:
+        """What a round reads of some rows of the first operand, the first of them and how many."""
+        b, (top, count), kind = self.b, rows, self.step.first
+        k = b.times(r, self.deep)
+        k, deep = self.numbers(k, b.smaller(self.deep, b.minus(self.depth, k)))
+        if x.is_transposed:
+            pitch = self.rows if x.pitch is None else x.pitch
+            place, sizes = b.plus(b.times(k, pitch), top), (deep, count)
+        else:
+            pitch = self.length if x.pitch is None else x.pitch
+            place, sizes = b.plus(b.times(top, pitch), k), (count, deep)
+        self.pack(x, kind, place, pitch, to, PACKED_PITCH, sizes, 0, x.is_transposed)
+
+    def pack_blocks(self, x: Factor) -> First:
+        """Rows of the first operand, a round of a block when it is computed: they stay in the cache."""
+        b = self.b
+
+        def first(r: Index, top: Index, rows: Index) -> Value:
+            to = b.stack((ROWS + self.height) * PACKED_PITCH * self.step.first_size)
+            self.pack_round(x, r, (top, rows), to)
+            return to
+
+        return first
 
     def pack_second(self, y: Factor) -> Second:
         """The panels of the second operand; where a row of one begins, and how far the next row is."""

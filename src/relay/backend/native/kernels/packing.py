@@ -6,15 +6,21 @@ the summed dimension, two of 16 bits or four of 8 in an int32, the first lowest;
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
+from relay.backend.native.kernels.tile import CACHE_LINE_BYTES
 from relay.backend.native.kernels.vector_loops import vector_loop
 from relay.backend.native.llvm.machine import Machine
 from relay.backend.native.loops.builder import Builder
 from relay.backend.native.loops.functions import kernel_function
 from relay.backend.native.loops.nodes import ADDRESS, INDEX, Buffer, Function, Index, Value
-from relay.backend.native.memory.representation import scalar
+from relay.backend.native.memory.representation import SIZES, scalar
 from relay.ir.dtype import is_integer
 
+FETCHED_LINES, FETCHED_ROWS = 2, 2
+"""How many cache lines ahead of what is moved are fetched along a row; or how many rows, where these are long
+and end before the next line in memory: processors do not follow rows that are apart.
+"""
 PARAMS = (
     ("source", ADDRESS), ("source_pitch", INDEX), ("to", ADDRESS), ("to_pitch", INDEX), ("rows", INDEX),
     ("columns", INDEX), ("filled", INDEX),
@@ -73,11 +79,17 @@ class GroupPacking(Packing):
 class PackingBuilder:
     """The loops that move a matrix, one element of it at a time or a square."""
 
+    fetches: ClassVar[bool] = True
+    """Whether the cache is told what is moved later."""
+
     def __init__(self, b: Builder, how: Packing, given: Sequence[Value]) -> None:
         """`given` are its parameters."""
         source, source_pitch, to, to_pitch, rows, columns, filled = given
         self.b, self.how = b, how
         self.lanes = how.machine.lanes(scalar(how.element_dtype))
+        self.size = SIZES[scalar(how.dtype)]
+        self.line = CACHE_LINE_BYTES // self.size
+        """Numbers in a cache line."""
         self.source = Buffer(source, how.dtype, (rows, source_pitch), "source")
         self.to = Buffer(to, how.element_dtype, (rows, to_pitch), "to")
         self.rows: Index = rows
@@ -106,11 +118,28 @@ class PackingBuilder:
     def copy_row(self, i: Index) -> None:
         """A row as it is."""
         b, how = self.b, self.how
+        if self.fetches:
+            self.fetch_row(i)
         vector_loop(
             b, how.machine, (how.dtype, how.element_dtype), self.columns,
             lambda j: b.write(self.to, (i, j), self.element(i, j)),
         )  # fmt: skip
         self.fill(i, self.columns)
+
+    def fetch_row(self, i: Index) -> None:
+        """Fetch what is copied later: of the same row, if that is moved a line at a time, else of another."""
+        b, n = self.b, self.line
+        is_short = b.is_less(self.columns, n + 1)
+        row = b.plus(i, b.choose(is_short, 0, FETCHED_ROWS))
+        first = b.choose(is_short, FETCHED_LINES * n, 0)
+        lines = b.quotient(b.plus(self.columns, n - 1), n)
+        b.loop(lines, (), lambda k, _: self.fetch(row, b.plus(first, b.times(k, n))))
+
+    def fetch(self, i: Index, j: Index) -> None:
+        """Have the cache fetch the line of a number."""
+        b = self.b
+        place = b.plus(b.times(i, self.source.sizes[1]), j)
+        b.prefetch(b.address(self.source.data, b.times(place, self.size)), level=3)
 
     def fill(self, i: Index, begin: Index) -> None:
         """Zeros in the rest of a row that is written."""
@@ -120,10 +149,20 @@ class PackingBuilder:
     # --- rows as columns ---
 
     def transpose(self) -> None:
-        """All rows, by squares; what these leave over element by element."""
+        """All rows, by blocks that have whole cache lines; what squares leave over element by element."""
         b, n = self.b, self.lanes
         rows, columns = (b.times(b.quotient(x, n), n) for x in (self.rows, self.full))
-        self.each(0, columns, lambda j: self.each(0, rows, lambda i: self.square(i, j), n), n)
+        side = max(n, self.line)
+
+        def block(top: Index, left: Index) -> None:
+            if self.fetches:
+                later = b.plus(left, FETCHED_LINES * self.line)
+                b.unrolled(side, lambda i: self.fetch(b.plus(top, i), later))
+            bottom, right = b.smaller(b.plus(top, side), rows), b.smaller(b.plus(left, side), columns)
+            self.each(top, bottom, lambda i: self.each(left, right, lambda j: self.square(i, j), n), n)
+
+        down, across = (b.times(b.quotient(b.plus(x, side - 1), side), side) for x in (rows, columns))
+        self.each(0, down, lambda i: self.each(0, across, lambda j: block(i, j), side), side)
         self.each(0, columns, lambda j: self.each(rows, self.rows, lambda i: self.one(i, j)))
         self.each(columns, self.columns, lambda j: self.each(0, self.rows, lambda i: self.one(i, j)))
         self.each(0, self.columns, lambda j: self.fill(j, self.rows))
@@ -153,6 +192,8 @@ class PackingBuilder:
 
 class Groups(PackingBuilder):
     """Elements are groups of numbers."""
+
+    fetches = False
 
     def __init__(self, b: Builder, how: GroupPacking, given: Sequence[Value]) -> None:
         super().__init__(b, how, given)
