@@ -133,6 +133,30 @@ def test_products_that_read_one_value_share_the_factors_of_awq() -> None:
         np.testing.assert_allclose(found, expected, atol=0.02 * np.abs(expected).max())
 
 
+TWO_LAYERS = """
+def @main(%x: Tensor[(n, 32), float32], %a: Tensor[(8, 32), float32], %b: Tensor[(8, 32), float32]) {
+  (nn.dense(%x, %a), nn.dense(tanh(%x), %b))
+}"""
+
+
+@pytest.mark.parametrize("method", ["rtn", "gptq", "awq"])
+def test_the_weights_of_the_most_noise_are_in_eight_bits(method: str) -> None:
+    w, x = layer(0, 16, 32)
+    w[8:, ::32] *= 40  # the scale of these is all that the group has
+    weights, x = {"a": w[:8], "b": w[8:]}, x.astype("float32")
+    mod, options = relay.parse(TWO_LAYERS), {"method": method, "group_size": 32}
+    plain, mixed, named = [
+        relay.quantize.report(mod, weights, [x], **options, eight_bits=e)[1] for e in (0, 0.5, "dense_0")
+    ]
+    assert plain.by_sensitivity()[0].name == mixed.by_sensitivity()[1].name == "dense_1"
+    first, second = [[r.rows[i].alone.snr for r in (plain, mixed, named)] for i in range(2)]
+    assert first[0] == first[1] < first[2] - 15
+    assert second[2] == second[0] < second[1] - 15
+    for share, count in ((0.49, 0), (1, 2)):
+        made = relay.quantize.quantize(mod, weights, [x], **options, eight_bits=share)
+        assert made.astext().count("bits=8") == count
+
+
 def test_weights_that_are_not_there_and_options_that_do_not_fit_are_told() -> None:
     text = "def @main(%x: Tensor[(2, 8), float32], %w: Tensor[(4, 8), float32]) { nn.dense(%x, %w) }"
     mod, w = relay.parse(text), np.ones((4, 8), "float32")
@@ -140,7 +164,19 @@ def test_weights_that_are_not_there_and_options_that_do_not_fit_are_told() -> No
         relay.quantize.quantize(mod, method="rtn")
     with pytest.raises(relay.RelayError, match="`gptq` needs calibration"):
         relay.quantize.quantize(mod, {"w": w}, method="gptq")
-    for options in ({"bits": 3}, {"group_size": 0}, {"bits": 2, "group_size": 3}, {"percentile": 99}):
+    with pytest.raises(relay.RelayError, match="a share of `eight_bits` needs calibration"):
+        relay.quantize.quantize(mod, {"w": w}, method="rtn", eight_bits=0.5)
+    with pytest.raises(relay.RelayError, match="`eight_bits` has `dense_1`, which names nothing"):
+        relay.quantize.quantize(mod, {"w": w}, method="rtn", eight_bits=["dense_1"])
+    for options in (
+        {"eight_bits": 2},
+        {"eight_bits": None},
+        {"eight_bits": [1]},
+        {"bits": 3},
+        {"group_size": 0},
+        {"bits": 2, "group_size": 3},
+        {"percentile": 99},
+    ):
         with pytest.raises(relay.RelayError) as found:
             relay.quantize.quantize(mod, {"w": w}, method="rtn", **options)
         assert found.value.codes == ("quantize-option",)

@@ -48,6 +48,12 @@ Examples:
 @click.option("--bits", type=click.Choice(("2", "4", "8")), help="Bits of a weight, for rtn, gptq, awq (4).")
 @click.option("--group-size", type=int, help="Weights that share a scale, for rtn, gptq and awq (32).")
 @click.option("--order", is_flag=True, help="GPTQ begins with the inputs that matter most.")
+@click.option(
+    "--eight-bits",
+    type=float,
+    metavar="SHARE",
+    help="The share of weights, those of the most noise, in 8 bits.",
+)
 @click.option("--reduce-range", is_flag=True, help="Weights in 7 bits, which others add without saturating.")
 @click.option("--skip", multiple=True, metavar="NAME", help="A site, an operator or a definition left alone.")
 @click.option("--smooth", type=float, metavar="ALPHA", help="The strength of SmoothQuant, from 0 to 1.")

@@ -10,7 +10,7 @@ from relay.quantize.config import Config, Static, config_for
 from relay.quantize.insertion import spans_of
 from relay.quantize.prepare import prerequisite_optimize
 from relay.quantize.report import Report
-from relay.quantize.sites import expect_skipped
+from relay.quantize.sites import expect_named
 from relay.quantize.static import Plan, plan
 from relay.quantize.taps import checked_examples
 from relay.quantize.weights import WeightPlan, weight_plan
@@ -92,7 +92,9 @@ def plan_for(
     prepared = prerequisite_optimize(mod, params)
     if demand_skipped:
         operators = config.operators if isinstance(config, Static) else (Dense.name,)
-        expect_skipped(prepared, operators, config.skip)
+        expect_named(prepared, operators, "skip", config.skip)
     if isinstance(config, Static):
         return plan(prepared, calibration, config, skipped)
+    if isinstance(config.eight_bits, tuple):
+        expect_named(prepared, (Dense.name,), "eight_bits", config.eight_bits)
     return weight_plan(prepared, calibration, config, skipped)

@@ -68,7 +68,9 @@ class WeightOnly:
     `method` is rounding to nearest (`rtn`), `gptq` or `awq`; the last two need calibration.  A group of
     `group_size` neighbours shares a scale, and unless `symmetric` a least value.  `order` lets GPTQ begin
     with the inputs that matter most, `damping` is added to its diagonal as a part of the mean.  `skip` is as
-    for `Static`; weights with fewer than `smallest` elements are left alone.
+    for `Static`; weights with fewer than `smallest` elements are left alone.  `eight_bits` names sites and
+    operators whose weights are rounded to 8 bits, or is the share of all weights for which calibration
+    chooses them: those whose rounding makes the most noise in what they are multiplied to.
     """
 
     method: Literal["rtn", "gptq", "awq"] = "rtn"
@@ -79,6 +81,7 @@ class WeightOnly:
     damping: float = 0.01
     skip: tuple[str, ...] = ()
     smallest: int = 0
+    eight_bits: float | tuple[str, ...] = 0.0
 
     def __post_init__(self) -> None:
         keep_names(self, "skip")
@@ -89,6 +92,10 @@ class WeightOnly:
         whole_number(self, "group_size", 1, 1 << 20)
         whole_number(self, "smallest", 0, 1 << 62)
         within(self, "damping", 0, 1)
+        if isinstance(self.eight_bits, int | float):
+            within(self, "eight_bits", 0, 1)
+        else:
+            keep_names(self, "eight_bits")
         if self.group_size * self.bits % 8:
             said = f"groups of {self.group_size} numbers of {self.bits} bits fill no whole bytes"
             fail("quantize-option", said, hint="take a group size of 32, 64 or 128")
@@ -96,7 +103,12 @@ class WeightOnly:
     @property
     def needs_calibration(self) -> bool:
         """Whether the method looks at activations."""
-        return self.method != "rtn"
+        return self.method != "rtn" or self.has_share
+
+    @property
+    def has_share(self) -> bool:
+        """Whether calibration chooses weights for 8 bits."""
+        return not isinstance(self.eight_bits, tuple) and self.eight_bits > 0 and self.bits < 8
 
 
 Config = Static | WeightOnly

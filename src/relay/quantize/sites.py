@@ -161,11 +161,11 @@ def find_sites(
     return sorted(found, key=lambda s: place[s.call])
 
 
-def expect_skipped(mod: IRModule, operators: Iterable[str], skip: Iterable[str]) -> None:
-    """Demand that each name in `skip`, definitions apart, is one of a site or of its operator
+def expect_named(mod: IRModule, operators: Iterable[str], option: str, names: Iterable[str]) -> None:
+    """Demand that each name in an option, definitions apart, is one of a site or of its operator
     (`quantize-option`).
     """
-    names = [n for n in skip if not n.startswith("@")]
+    names = [n for n in names if not n.startswith("@")]
     if not names:
         return
     sites = _candidates(Flow(mod), operators)
@@ -173,7 +173,11 @@ def expect_skipped(mod: IRModule, operators: Iterable[str], skip: Iterable[str])
     for name in names:
         if name not in known:
             hint = did_you_mean(name, known) or f"there are {', '.join([*known][:8])}, …"
-            fail("quantize-option", f"`skip` has `{name}`, which names nothing that is quantised", hint=hint)
+            fail(
+                "quantize-option",
+                f"`{option}` has `{name}`, which names nothing that is quantised",
+                hint=hint,
+            )
 
 
 def _candidates(flow: Flow, operators: Iterable[str]) -> list[Site]:

@@ -1,8 +1,10 @@
 """Quantisation of weights alone: products of float activations by weights in groups of few bits."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from relay.diagnostic import fail
 from relay.ir.expr import Call, Expr, constant
@@ -12,7 +14,7 @@ from relay.quantize.awq import awq_factors
 from relay.quantize.calibration import no_examples, operands
 from relay.quantize.config import WeightOnly
 from relay.quantize.gptq import gptq
-from relay.quantize.groups import Grouped, Matrix, nearest
+from relay.quantize.groups import Grouped, Matrix, nearest, output_error
 from relay.quantize.histogram import Channels, Products
 from relay.quantize.insertion import Changes, rewritten
 from relay.quantize.report import Report, compared
@@ -88,7 +90,8 @@ def weight_plan(
     seen: dict[Site, Inputs] = {}
     if config.needs_calibration:
         if calibration is None:
-            no_examples(f"the method `{config.method}` needs calibration")
+            why = f"the method `{config.method}`" if config.method != "rtn" else "a share of `eight_bits`"
+            no_examples(f"{why} needs calibration")
         seen = operands(mod, sites, calibration, lambda _: Inputs())
     weights: dict[Site, Grouped] = {}
     factors: dict[Site, Matrix] = {}
@@ -105,7 +108,37 @@ def weight_plan(
             weights[s] = gptq(weight_of(s), products, *grid, config.order, config.damping)
     else:
         weights |= {s: nearest(weight_of(s), *grid) for s in sites}
+    for s in sites_in_eight_bits(config, weights, factors, seen):
+        weights[s] = nearest(weight_of(s) * factors.get(s, 1), 8, config.group_size, config.symmetric)
     return WeightPlan(mod, weights, factors)
+
+
+def sites_in_eight_bits(
+    config: WeightOnly,
+    weights: Mapping[Site, Grouped],
+    factors: Mapping[Site, Matrix],
+    seen: Mapping[Site, Inputs],
+) -> list[Site]:
+    """The sites that `eight_bits` names, or those of the most noise that its share of all weights has room
+    for.
+    """
+    if isinstance(config.eight_bits, tuple):
+        return [s for s in weights if s.name in config.eight_bits or s.operator in config.eight_bits]
+    if not config.has_share:
+        return []
+
+    def noise(s: Site) -> float:
+        w, products = weight_of(s), inputs_of(seen[s])[1]
+        signal = output_error(w, np.zeros_like(w), products)
+        return output_error(w, weights[s].matrix() / factors.get(s, 1), products) / (signal or 1)
+
+    room = config.eight_bits * sum([weight_of(s).size for s in weights])
+    chosen: list[Site] = []
+    for s in sorted(weights, key=noise, reverse=True):
+        if weight_of(s).size <= room:
+            room -= weight_of(s).size
+            chosen.append(s)
+    return chosen
 
 
 def inputs_of(known: Inputs) -> tuple[Matrix, Matrix]:
