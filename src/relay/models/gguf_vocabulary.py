@@ -8,6 +8,8 @@ from relay.models.settings import unsupported
 from relay.models.tokenizer import Tokenizer, library, numbers
 
 KEY = "tokenizer.ggml."
+WHOLE = "tokenizer.huggingface.json"
+"""The key of a folder's `tokenizer.json`, for what the other keys cannot say."""
 CONTROL, USER_DEFINED, UNUSED, BYTE = 3, 4, 5, 6
 """Types of tokens."""
 ENDINGS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
@@ -32,19 +34,31 @@ def gguf_tokenizer(values: Mapping[str, Any]) -> Tokenizer | None:
     if kind is None or tokens is None:
         return None
     tokens = texts(tokens)
-    if kind == "gpt2":
+    whole = values.get(WHOLE)
+    if isinstance(whole, str):
+        inside = whole_vocabulary(whole)
+    elif kind == "gpt2":
         inside = byte_level(values, tokens)
     elif kind == "llama":
         inside = by_scores(values, tokens)
     else:
         unsupported(f"a vocabulary of the kind {kind!r}")
-    add_special(inside, tokens, values.get(KEY + "token_type"))
+    if not isinstance(whole, str):
+        add_special(inside, tokens, values.get(KEY + "token_type"))
     begin = next(iter(numbers(values.get(KEY + "bos_token_id"))), None)
     ends = [n for k in ("eos", "eot", "eom") for n in numbers(values.get(f"{KEY}{k}_token_id"))]
     usual = kind == "llama" or SPLITS.get(str(values.get(KEY + "pre")), ("", False))[0] == LLAMA3
     adds = values.get(KEY + "add_bos_token", usual) is True
     template = values.get("tokenizer.chat_template")
     return Tokenizer(inside, begin, frozenset(ends), adds, template if isinstance(template, str) else None)
+
+
+def whole_vocabulary(text: str) -> Any:
+    """A tokenizer as a folder has it (`model-file`)."""
+    try:
+        return library().Tokenizer.from_str(text)
+    except Exception as error:  # the library raises this very class
+        fail("model-file", f"`{WHOLE}` is not a tokenizer ({error})", hint="fetch the file again")
 
 
 def texts(said: Any) -> list[str]:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from relay.models.gguf_vocabulary import BYTE, CONTROL, KEY, LLAMA3, QWEN2, UNUSED, USER_DEFINED
+from relay.models.gguf_vocabulary import BYTE, CONTROL, KEY, LLAMA3, QWEN2, UNUSED, USER_DEFINED, WHOLE
 from relay.models.settings import unsupported
 from relay.models.tokenizer import Tokenizer
 
@@ -15,7 +15,10 @@ FLOOR = -1e4
 
 
 def keys_of(tokenizer: Tokenizer, size: int) -> dict[str, Any]:
-    """A tokenizer as the keys of a GGUF file with `size` tokens (`model-unsupported`)."""
+    """A tokenizer as the keys of a GGUF file with `size` tokens (`model-unsupported`).
+
+    Where those of llama.cpp do not say all, `tokenizer.json` is one of them.
+    """
     state = cast("dict[str, Any]", json.loads(tokenizer.inside.to_str()))
     model = cast("dict[str, Any]", state["model"])
     if model.get("type") != "BPE":
@@ -41,12 +44,19 @@ def keys_of(tokenizer: Tokenizer, size: int) -> dict[str, Any]:
             said["unknown_token_id"] = unknown
         made = {a + b: float(-k) for k, (a, b) in reversed([*enumerate(pairs)])}
         said |= {"model": "llama", "scores": [made.get(t, FLOOR) for t in tokens]}
-        said["add_space_prefix"] = any(
-            step.get("type") == "Prepend" for step in steps_of_part(state, "normalizer")
-        )
+        said["add_space_prefix"] = has_space_prefix(state)
     else:
         said |= {"model": "gpt2", "merges": [" ".join(pair) for pair in pairs], "pre": splitting(state)}
-    return {KEY + k: x for k, x in said.items()} | special(tokenizer)
+    found = {KEY + k: x for k, x in said.items()} | special(tokenizer)
+    is_whole = is_said(state, by_bytes=not model.get("byte_fallback"))
+    return found if is_whole else found | {WHOLE: tokenizer.inside.to_str()}
+
+
+def has_space_prefix(state: Mapping[str, Any]) -> bool:
+    """Whether a space is put before a text."""
+    steps = [*steps_of_part(state, "normalizer"), *steps_of_part(state, "pre_tokenizer")]
+    kinds = [s.get("type") for s in steps if s.get("prepend_scheme") != "never"]
+    return "Prepend" in kinds or "Metaspace" in kinds
 
 
 def special(tokenizer: Tokenizer) -> dict[str, Any]:
@@ -75,21 +85,51 @@ def splitting(state: Mapping[str, Any]) -> str:
     """How llama.cpp calls the way in which texts are split before pairs are joined (`model-unsupported`)."""
     pattern, digits_alone = "", False
     for step in steps_of_part(state, "pre_tokenizer"):
-        if step.get("type") == "Split":
-            pattern = str(cast("dict[str, Any]", step.get("pattern") or {}).get("Regex"))
-        digits_alone = digits_alone or (step.get("type") == "Digits" and bool(step.get("individual_digits")))
-    known = {
-        ("", False): "gpt-2",
-        ("", True): "smollm",
-        (LLAMA3, False): "llama-bpe",
-        (QWEN2, False): "qwen2",
-    }
+        match step.get("type"):
+            case "Split":
+                pattern = str(cast("dict[str, Any]", step.get("pattern") or {}).get("Regex"))
+            case "Digits" if step.get("individual_digits"):
+                digits_alone = True
+            case "ByteLevel" | "Sequence":
+                pass
+            case other:
+                unsupported(f"texts split by {other!r}, for which GGUF files have no name here")
+    if (pattern, digits_alone) == (QWEN2, False):
+        return "qwen2" if normalizers_of(state) == ["NFC"] else "stablelm2"
+    known = {("", False): "gpt-2", ("", True): "smollm", (LLAMA3, False): "llama-bpe"}
     name = known.get((pattern, digits_alone))
     return (
         name
         if name is not None
         else unsupported(f"texts split by {pattern!r}, for which there is no name here")
     )
+
+
+def normalizers_of(state: Mapping[str, Any]) -> list[Any]:
+    """How texts are changed before they are split: the types of the steps."""
+    found = [step.get("type") for step in steps_of_part(state, "normalizer")]
+    return [kind for kind in found if kind != "Sequence"]
+
+
+def is_said(state: Mapping[str, Any], by_bytes: bool) -> bool:
+    """Whether a GGUF file's own keys say all of how texts become tokens."""
+    before = list(steps_of_part(state, "pre_tokenizer"))
+    kinds = normalizers_of(state)
+    if by_bytes:
+        has_space = any(step.get("add_prefix_space") for step in before)
+        return not has_space and kinds == (["NFC"] if splitting(state) == "qwen2" else [])
+    whole = [step for step in before if step.get("type") == "Split" and is_space(step.get("pattern"))]
+    spaces = [s for s in steps_of_part(state, "normalizer") if s.get("type") == "Replace"]
+    return (
+        len(whole) == len(before)
+        and kinds in (["Prepend", "Replace"], ["Replace"])
+        and all(is_space(s.get("pattern")) and s.get("content") == "▁" for s in spaces)
+    )
+
+
+def is_space(pattern: Any) -> bool:
+    """Whether a pattern is one space."""
+    return pattern == {"String": " "}
 
 
 def files_of(tokenizer: Tokenizer) -> dict[str, bytes]:
