@@ -69,7 +69,9 @@ def model_file(size: str, form: str, folder: str) -> Path:
         x = random.standard_normal(shape, dtype="float32") * np.float32(shape[-1] ** -0.5)
         if form == "f32":
             return x
-        return x.astype(ml_dtypes.bfloat16) if form == "bf16" else quantized(name, x, form)
+        if form == "bf16":
+            return x.astype(ml_dtypes.bfloat16)
+        return quantized(name, x, form, by_columns=False)
 
     def vector() -> Array:
         return np.ones(s["width"], "float32")
