@@ -10,7 +10,7 @@ import relay
 from backend.test_native_stored_products import TARGETS, check, rounded
 from backend.test_native_tiles import assembly_for, loops
 from relay.backend.native.kernels.group_weights import GroupDecoding, Groups
-from relay.backend.native.kernels.rounded_products import RoundedProduct
+from relay.backend.native.kernels.paired_products import rounded_product
 from relay.backend.native.kernels.row_products import RowProduct
 from relay.backend.native.llvm.machine import MACHINES
 from relay.backend.native.loops.emitter import kernel_code
@@ -21,6 +21,8 @@ CASES = [
     Groups(4, 32, "float32"),
     Groups(4, 32, "float16", "uint8"),
     Groups(4, 128, "float32", "uint8"),
+    Groups(4, 32, "float32", "uint8"),
+    Groups(8, 512, "float32", "float32"),
     Groups(4, 16, "bfloat16", "float32"),
     Groups(8, 32, "float32"),
     Groups(8, 64, "float32", "uint8"),
@@ -55,8 +57,8 @@ def types_of(given: list[Any]) -> str:
 
 def compare(how: Groups, data: str, rounding: Any) -> None:
     """Compare products of one row and of several with those in float64."""
-    for rows in (1, 9):
-        given, numbers, text = drawn(how, 19, 4)
+    for rows, groups in ((1, 3), (1, 15), (2, 21), (9, 4)):
+        given, numbers, text = drawn(how, 19, groups)
         x = np.random.default_rng(rows).standard_normal((rows, numbers.shape[1])).astype("float32")
         size = (np.abs(x) @ np.abs(numbers.T)).max()
         want = np.maximum(rounding(x) @ numbers.T, 0)
@@ -95,7 +97,7 @@ def test_constants_in_groups_stay_as_they_are() -> None:
 @pytest.mark.parametrize("target", TARGETS)
 def test_sums_of_kernels_stay_in_registers(target: str) -> None:
     triple, processor, features, machine, multiplies = TARGETS[target]
-    how = RoundedProduct(machine, Groups(4, 32, "float32"))
+    how = rounded_product(machine, Groups(4, 32, "float32"))
     code = kernel_code(None, NOWHERE, how)
     text = assembly_for(triple, processor, features, "\n".join([*code.declarations, code.text()]))
     inner = max(loops(text), key=lambda part: len(re.findall(multiplies, part)))

@@ -121,50 +121,71 @@ class GroupReader(BlockReader):
             sign = b.const(SIGN, "uint8")
             b.vector(how.size, lambda x: b.write(codes, (x,), b.bits("xor", b.read(source, (x,)), sign)))
         else:
-            dtype, shifts, mask = SPREADS[how.bits]
-            words = Buffer(codes.data, dtype, (how.form.bytes,), "codes")
-
-            def spread(x: Index) -> None:
-                one = Word(b, b.cast(b.read(source, (x,)), dtype))
-                found = one
-                for shift in shifts:
-                    found = found | (one << shift)
-                b.write(words, (x,), (found & mask).x)
-
-            b.vector(how.form.bytes, spread)
+            spread(b, source, how.form.bytes, how.bits, codes)
 
         def read(i: Index) -> Value:
             return b.read(codes, (i,))
 
         self.read = read
 
-    def beside(self, row: Value, dtype: str, i: Index) -> Word:
-        """Number `i` of a row, as float32."""
-        b = self.build
-        place = b.address(row, b.times(i, SIZES[scalar(dtype)]))
-        return Word(b, b.cast(b.read(Buffer(place, dtype, (1,)), (0,)), "float32"))
-
     @cached_property
     def scale(self) -> Word:
         """The scale, as float32."""
-        return self.beside(self.scales, self.how.scale, self.group)
+        return scale_at(self.build, self.how, self.scales, self.group)
 
     @cached_property
     def zero(self) -> Word:
         """The zero point, as float32, of codes as they are read."""
-        b, how = self.build, self.how
-        away = SIGN if how.bits == 8 else 0
-        if not how.zero:
-            return Word(b, b.const(how.form.zero, "float32"))
-        if how.zero != "uint8":
-            found = self.beside(self.zeros, how.zero, self.group)
-            return found - away if away else found
-        each = 8 // how.bits
-        place = b.address(self.zeros, b.quotient(self.group, each))
-        byte = Word(b, b.read(Buffer(place, "uint8", (1,)), (0,)))
-        shift = b.as_number(b.times(b.rest(self.group, each), how.bits), "uint8")
-        found = self.real((byte >> Word(b, shift)) & ((1 << how.bits) - 1))
-        return found - away if away else found
+        return zero_at(self.build, self.how, self.zeros, self.group)
+
+
+def scale_at(b: Builder, how: Groups, scales: Value, group: Index) -> Word:
+    """The scale of a group, or of neighbours along the lanes, as float32; `scales` are those of its row."""
+    return beside(b, scales, how.scale, group)
+
+
+def zero_at(b: Builder, how: Groups, zeros: Value, group: Index) -> Word:
+    """The zero point of a group, as float32, of codes as they are read; `zeros` are those of its row."""
+    if not how.zero:
+        return Word(b, b.const(how.form.zero, "float32"))
+    if how.zero != "uint8":
+        return taken(how, beside(b, zeros, how.zero, group))
+    each = 8 // how.bits
+    place = b.address(zeros, b.quotient(group, each))
+    byte = Word(b, b.read(Buffer(place, "uint8", (1,)), (0,)))
+    shift = b.as_number(b.times(b.rest(group, each), how.bits), "uint8")
+    code = (byte >> Word(b, shift)) & ((1 << how.bits) - 1)
+    return taken(how, real(b, code.x))
+
+
+def beside(b: Builder, row: Value, dtype: str, i: Index) -> Word:
+    """Number `i` of a row, as float32."""
+    return Word(b, b.cast(b.read(Buffer(row, dtype, (b.plus(i, 1),)), (i,)), "float32"))
+
+
+def real(b: Builder, code: Value) -> Word:
+    """A code as float32."""
+    return Word(b, b.cast(b.cast(code, "int32"), "float32"))
+
+
+def taken(how: Groups, zero: Word) -> Word:
+    """A zero point of codes as they are read: those of 8 bits are signed then."""
+    return zero - SIGN if how.bits == 8 else zero
+
+
+def spread(b: Builder, source: Buffer, size: int, bits: int, to: Buffer) -> None:
+    """Write the numbers of so many bytes, each of which has several, to bytes of their own in registers."""
+    dtype, shifts, mask = SPREADS[bits]
+    words = Buffer(to.data, dtype, (size,), "codes")
+
+    def one(x: Index) -> None:
+        byte = Word(b, b.cast(b.read(source, (x,)), dtype))
+        found = byte
+        for shift in shifts:
+            found = found | (byte << shift)
+        b.write(words, (x,), (found & mask).x)
+
+    b.vector(size, one)
 
 
 @dataclass(frozen=True)

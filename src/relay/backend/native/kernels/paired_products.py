@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from relay.backend.native.kernels.decoding import BlockReader
 from relay.backend.native.kernels.group_weights import Groups, Kept
+from relay.backend.native.kernels.rounded_groups import MOST_NUMBERS, GroupProduct
 from relay.backend.native.kernels.rounded_products import (
     GROUP,
     GROUP_BYTES,
@@ -46,9 +47,11 @@ class PairedProduct(RoundedProduct):
 
 def rounded_product(machine: Machine, kept: Kept) -> RoundedProduct:
     """The schedule for a format on a machine."""
-    form, how = None if isinstance(kept, Groups) else FORMATS[kept], RoundedProduct(machine, kept)
-    has_halves = form is not None and form.size == GROUP and form.run == HALF
-    is_paired = has_halves and how.how.name == INSTRUCTION
+    how = RoundedProduct(machine, kept)
+    if isinstance(kept, Groups):
+        return GroupProduct(machine, kept) if kept.group <= MOST_NUMBERS else how
+    form = FORMATS[kept]
+    is_paired = form.size == GROUP and form.run == HALF and how.how.name == INSTRUCTION
     return PairedProduct(machine, kept) if is_paired else how
 
 

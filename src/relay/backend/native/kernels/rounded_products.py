@@ -32,6 +32,11 @@ def is_rounded(kept: Kept, machine: Machine) -> bool:
     return form.run == GROUP or form.size == GROUP
 
 
+def flips_codes(form: BlockFormat, how: ByteProducts) -> bool:
+    """Whether signed codes are made unsigned, by the sign of all."""
+    return form.is_signed and not how.takes_signed
+
+
 @dataclass(frozen=True)
 class Rounding:
     """A way of rounding data: codes, sums of four of them each, and a scale for each group."""
@@ -149,17 +154,10 @@ class RoundedProductBuilder(RowProductBuilder):
         b, how, lanes, q = self.b, self.how.how, self.lanes, runs[0]
         place = b.address(self.first.data, b.times(self.group_of(form, i, q), GROUP_BYTES))
         scale = b.read(Buffer(b.address(place, 2 * GROUP), "float32", (1,), "scale"), (0,))
-        data, start = b.registers("int8", (GROUP,), "data"), b.registers("int32", (lanes,), "start")
+        data, start = self.codes_of_data(place), b.registers("int32", (lanes,), "start")
         whole = b.registers("float32", (1, lanes), "whole")
-        flips = form.is_signed and not how.takes_signed
+        flips = flips_codes(form, how)
         zero = b.const(-128 if flips else -form.zero, "int32")
-        for at in range(0, GROUP, how.vector):
-
-            def read(x: Index, at: int = at) -> None:
-                byte = b.read(Buffer(place, "int8", (GROUP,), "data"), (b.plus(at, x),))
-                b.write(data, (b.plus(at, x),), byte)
-
-            b.vector(how.vector, read)
 
         def sums(x: Index) -> None:
             found = b.read(Buffer(b.address(place, GROUP), "int32", (GROUP // 4,), "sums"), (x,))
@@ -186,6 +184,18 @@ class RoundedProductBuilder(RowProductBuilder):
 
         b.unrolled(self.rows, row)
 
+    def codes_of_data(self, place: Value) -> Buffer:
+        """The codes of a group of data, in registers."""
+        b, vector = self.b, self.how.how.vector
+        data, source = b.registers("int8", (GROUP,), "data"), Buffer(place, "int8", (GROUP,), "data")
+        for at in range(0, GROUP, vector):
+
+            def read(x: Index, at: int = at) -> None:
+                b.write(data, (b.plus(at, x),), b.read(source, (b.plus(at, x),)))
+
+            b.vector(vector, read)
+        return data
+
     def group_of(self, form: BlockFormat, i: Index, q: int) -> Index:
         """Which group of its row run `q` of block `i` is, or begins."""
         return self.b.plus(self.b.times(i, form.size // GROUP), q * form.run // GROUP)
@@ -193,7 +203,7 @@ class RoundedProductBuilder(RowProductBuilder):
     def codes(self, a: BlockReader, form: BlockFormat, runs: Sequence[int]) -> Buffer:
         """The codes of a group, as instructions take them: unsigned, unless these take signed ones."""
         b, how = self.b, self.how.how
-        flips = form.is_signed and not how.takes_signed
+        flips = flips_codes(form, how)
         codes, size = b.registers("uint8", (GROUP,), "codes"), min(form.run, how.vector)
         for n, run in enumerate(runs):
             for at in range(0, form.run, size):

@@ -234,9 +234,7 @@ class RowProductBuilder:
         follow several rows in a page by itself.
         """
         b = self.b
-        following = b.address(self.second, b.plus(b.times(self.pitch, self.rows), b.times(i, size)))
-        for line in range(0, size, CACHE_LINE_BYTES):
-            b.prefetch(b.address(following, line), level=3)
+        self.fetch_lines(b.plus(b.times(self.pitch, self.rows), b.times(i, size)), size)
         if isinstance(self.how.kept, Groups):
             scales, pitch = self.beside[:2]
             share = b.quotient(b.times(i, 4 * self.rows), self.how.kept.group // self.how.kept.size)
@@ -247,7 +245,12 @@ class RowProductBuilder:
         b = self.b
         is_short = b.is_less(self.pitch, SHORT_ROW_BYTES)
         ahead, step = b.choose(is_short, b.times(self.pitch, self.rows), 0), b.choose(is_short, size, 0)
-        following = b.address(self.second, b.plus(ahead, b.times(i, step)))
+        self.fetch_lines(b.plus(ahead, b.times(i, step)), size)
+
+    def fetch_lines(self, ahead: Index, size: int) -> None:
+        """Have the cache fetch so many bytes of the matrix, from a byte behind the first of these rows on."""
+        b = self.b
+        following = b.address(self.second, ahead)
         for line in range(0, size, CACHE_LINE_BYTES):
             b.prefetch(b.address(following, line), level=3)
 

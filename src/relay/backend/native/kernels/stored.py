@@ -5,7 +5,9 @@ from math import gcd
 from typing import Any
 
 from relay.backend.native.kernels.block_matrices import BlockMatrix
+from relay.backend.native.kernels.group_weights import Kept
 from relay.backend.native.kernels.paired_products import rounded_product
+from relay.backend.native.kernels.rounded_groups import sums_of_groups, write_sums
 from relay.backend.native.kernels.rounded_products import GROUP, GROUP_BYTES, RoundedProduct, Rounding
 from relay.backend.native.kernels.row_products import RowProduct, row_bytes
 from relay.backend.native.kernels.sums import Tail
@@ -45,11 +47,7 @@ def write_rows(
     data, first, given_pitch = y.data, as_float32(b, x, rows, depth), b.times(depth, 4)
     how: RowProduct | RoundedProduct = RowProduct(host(), kept)
     if rounds:
-        how, groups = rounded_product(host(), kept), b.quotient(depth, GROUP)
-        given_pitch = b.times(groups, GROUP_BYTES)
-        codes = b.room("uint8", [rows, given_pitch]).buffer.data
-        b.invoke(Rounding(host()), first, b.times(rows, groups), codes)
-        first = codes
+        how, first, given_pitch = rounded_product(host(), kept), *rounded_rows(b, first, rows, depth, kept)
     assert data is not None
     pitch = row_bytes(b, kept, depth)
 
@@ -81,6 +79,21 @@ def write_rows(
         share(0, panels)
     else:
         b.parallel(panels, ONE_RANGE_EACH, lambda begin, end, lane: share(begin, end))
+
+
+def rounded_rows(b: Builder, x: Value, rows: Index, depth: Index, kept: Kept) -> tuple[Value, Index]:
+    """Rows of float32 rounded to integers of 8 bits: where they are, and the bytes from a row to the next."""
+    groups = b.quotient(depth, GROUP)
+    pitch = b.plus(b.times(groups, GROUP_BYTES), b.times(4, sums_of_groups(b, kept, depth)))
+    codes = b.room("uint8", [rows, pitch]).buffer.data
+
+    def row(m: Index, _: Any) -> None:
+        to = b.address(codes, b.times(m, pitch))
+        b.invoke(Rounding(host()), b.address(x, b.times(b.times(m, depth), 4)), groups, to)
+        write_sums(b, kept, to, depth)
+
+    b.loop(rows, (), row)
+    return codes, pitch
 
 
 def as_float32(b: Builder, x: View, rows: Index, depth: Index) -> Value:
