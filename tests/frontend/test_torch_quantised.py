@@ -7,13 +7,22 @@ pytest.importorskip("torch", reason="needs the torch extra")
 pytest.importorskip("torchao", reason="needs torchao")
 
 import torch
-from torchao.quantization import Int8DynamicActivationInt8WeightConfig, Int8WeightOnlyConfig, quantize_
+from torchao.quantization import (
+    Int8DynamicActivationInt8WeightConfig,
+    Int8DynamicActivationIntxWeightConfig,
+    Int8WeightOnlyConfig,
+    IntxWeightOnlyConfig,
+    MappingType,
+    quantize_,
+)
+from torchao.quantization.granularity import PerAxis, PerGroup
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 from torchao.quantization.pt2e.quantizer import x86_inductor_quantizer as x86
 
 import relay
 from relay.driver.arguments import with_params
 from relay.frontend import from_pytorch
+from relay.ir.walk import post_order
 from relay.transform.passes.fake_quantization import fake_quantization_to_integer
 
 pytestmark = pytest.mark.torch
@@ -54,3 +63,38 @@ def test_layers_of_torchao(config) -> None:
     quantize_(layer, config)
     exported = torch.export.export(layer, (x,)).run_decompositions()
     np.testing.assert_allclose(from_pytorch(exported)(x).numpy(), layer(x).detach().numpy(), atol=1e-4)
+
+
+@pytest.mark.parametrize("mapping", [MappingType.SYMMETRIC, MappingType.ASYMMETRIC])
+@pytest.mark.parametrize(
+    ("bits", "granularity", "said"),
+    [(4, PerGroup(32), ""), (3, PerGroup(32), ""), (2, PerGroup(16), "bits=2, group=16"),
+     (6, PerGroup(64), "bits=8, group=64"), (4, PerAxis(0), "group=64")],
+)  # fmt: skip
+def test_small_weights_of_torchao_stay_small(bits: int, granularity, said: str, mapping: MappingType) -> None:
+    torch.manual_seed(0)
+    layer, x = torch.nn.Sequential(torch.nn.Linear(64, 96)).eval(), torch.randn(2, 64)
+    dtype = getattr(torch, f"int{bits}")
+    quantize_(layer, IntxWeightOnlyConfig(weight_dtype=dtype, granularity=granularity, mapping_type=mapping))
+    program = from_pytorch(torch.export.export(layer, (x,)))
+    np.testing.assert_allclose(program(x).numpy(), layer(x).detach().numpy(), atol=1e-5)
+    text = program.mod.astext()
+    assert "dequantize_groups(" in text
+    assert said in text
+    sizes = [
+        c.value.nbytes for c in constants(program.mod) if c.value.dtype == np.uint8 and c.value.ndim == 3
+    ]
+    assert sizes == [64 * 96 * (2 if bits == 2 else 4 if bits < 5 else 8) // 8]
+
+
+def constants(mod: relay.IRModule) -> list[relay.Constant]:
+    return [e for e in post_order(mod["main"]) if isinstance(e, relay.Constant)]
+
+
+def test_activations_that_are_quantised_as_they_come_beside_weights_in_groups() -> None:
+    torch.manual_seed(0)
+    layer, x = torch.nn.Sequential(torch.nn.Linear(64, 32)).eval(), torch.randn(2, 64)
+    quantize_(layer, Int8DynamicActivationIntxWeightConfig(torch.int4, PerGroup(32)))
+    program = from_pytorch(torch.export.export(layer, (x,)))
+    np.testing.assert_allclose(program(x).numpy(), layer(x).detach().numpy(), atol=1e-5)
+    assert "dequantize_groups(" in program.mod.astext()
