@@ -21,7 +21,6 @@ from relay.interpreter.checks import (
 from relay.interpreter.code import Code, Draft, Label, Register, finish
 from relay.interpreter.functions import ConstructorFunction
 from relay.interpreter.matching import lower_tests, switch_table
-from relay.interpreter.operators import operator_function, operator_value
 from relay.interpreter.placing import plan
 from relay.interpreter.unit import Group, Step, Unit, World
 from relay.interpreter.value import Closure, ConstructorValue
@@ -63,6 +62,7 @@ def lower_constant(world: World, cell: Any, value: Expr) -> None:
     lowering = Lowering(world, value)
     unit = Unit(cell.code, Draft(0), Group(), None)
     unit.draft.emit(op.SETTLE, 0, cell, run(lowering.value(unit, value)))
+    world.arrange(unit.draft)
     finish(unit.draft, cell.code)
 
 
@@ -86,7 +86,7 @@ class Lowering:
         required = check_result(fn, self.world)
         yield self.tail(unit, fn.body, required)
         if outer is None:
-            unit.seal()
+            unit.seal(self.world)
         return unit
 
     def closures(self, unit: Unit, functions: dict[Var, Function]) -> Step:
@@ -106,7 +106,7 @@ class Lowering:
         env = tuple([missing if key in hidden else unit.lookup(key) for key in group.keys])
         registers: list[Register] = []
         for inner in units:
-            inner.seal()
+            inner.seal(self.world)
             unit.draft.span = inner.code.function.span
             registers.append(self.closure(unit, inner.code, env))
         return registers
@@ -138,7 +138,7 @@ class Lowering:
             case Constant():
                 return self.literal(unit, e)
             case Op():
-                value: Any = operator_value(e)
+                value: Any = self.world.operator_value(e)
             case Constructor():
                 value = ConstructorFunction(e)
             case GlobalVar():
@@ -306,7 +306,7 @@ class Lowering:
         if type(callee) is Op:
             args = yield from self.values(unit, e.args)
             draft.span = e.span
-            return draft.operate(operator_function(self.world, e), args)
+            return draft.operate(self.world.operator(e), args)
         if type(callee) is Constructor:
             args = yield from self.values(unit, e.args)
             if not args:

@@ -11,11 +11,12 @@ import numpy as np
 from relay.diagnostic import fail
 from relay.interpreter.arguments import arrange, convert_arguments, inputs
 from relay.interpreter.binding import hidden_parameters
-from relay.interpreter.code import Code
+from relay.interpreter.code import Code, Draft
 from relay.interpreter.functions import ConstructorFunction, OperatorValue
 from relay.interpreter.limits import default_depth
 from relay.interpreter.loop import Cell, execute
 from relay.interpreter.lower import lower_constant, lower_function
+from relay.interpreter.operators import operator_function, operator_value
 from relay.interpreter.value import (
     Closure,
     FunctionValue,
@@ -26,7 +27,7 @@ from relay.interpreter.value import (
     type_of_value,
 )
 from relay.ir import hooks
-from relay.ir.expr import Call, Constructor, Expr, Function, GlobalVar, Grad, Var, VMap
+from relay.ir.expr import Call, Constructor, Expr, Function, GlobalVar, Grad, Op, Var, VMap
 from relay.ir.module import IRModule
 from relay.ir.type import FuncType, Kind, Type
 from relay.ir.walk import post_order
@@ -166,6 +167,17 @@ class Interpreter:
     def datatype_size(self, constructor: Constructor) -> int:
         """How many constructors a data type has, of the program or of its derivatives."""
         return len(self.inferred.type_definitions[constructor.belong_to].constructors)
+
+    def operator(self, e: Call) -> Callable[..., Any]:
+        """What to apply to the operands of an operator call."""
+        return operator_function(self, e)
+
+    def operator_value(self, op: Op) -> OperatorValue:
+        """An operator as a first-class value."""
+        return operator_value(op)
+
+    def arrange(self, draft: Draft) -> None:
+        """Leave the instructions of a function as they are."""
 
     # --- preparation
 

@@ -1,6 +1,6 @@
 """One function in the making: where its values are, and what it takes from the functions around it."""
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
@@ -9,7 +9,7 @@ from relay.interpreter import code as op
 from relay.interpreter.binding import Getter, hidden_of_type, sources
 from relay.interpreter.code import Code, Draft, Register, finish
 from relay.ir.dtype import to_numpy
-from relay.ir.expr import Call, Constructor, Expr, GlobalVar, Var
+from relay.ir.expr import Call, Constructor, Expr, GlobalVar, Op, Var
 from relay.ir.type import FuncType, Type, TypeVar
 
 Step: TypeAlias = Generator["Step", Any, Any]
@@ -33,6 +33,18 @@ class World(Protocol):
 
     def datatype_size(self, constructor: Constructor) -> int:
         """How many constructors the data type of this one has."""
+        ...
+
+    def operator(self, e: Call) -> Callable[..., Any]:
+        """What to apply to the operands of an operator call."""
+        ...
+
+    def operator_value(self, op: Op) -> Any:
+        """An operator as a first-class value."""
+        ...
+
+    def arrange(self, draft: Draft) -> None:
+        """Change the instructions of a function before they are final."""
         ...
 
 
@@ -81,9 +93,10 @@ class Unit:
 
         return self.draft.operate(stop, ())
 
-    def seal(self) -> None:
+    def seal(self, world: World) -> None:
         """Finish the function once everything that its group captures is known."""
         self.draft.env = [self.captured(key) for key in self.group.keys]
+        world.arrange(self.draft)
         finish(self.draft, self.code)
 
     # --- names
