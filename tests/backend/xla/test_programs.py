@@ -8,6 +8,7 @@ import pytest
 
 import relay
 from backend.xla.near import assert_near
+from relay.backend.xla.program import xla_context
 from relay.interpreter.value import ConstructorValue
 from support import cli
 
@@ -30,7 +31,7 @@ def ran_whole(text: str, *args: Any) -> Any:
     mod = relay.infer(relay.parse(text))
     built = relay.build(mod, "xla cpu")
     found = built(*args)
-    assert not built.by_name["main"].ran_on_host
+    assert not built.by_name["main"].not_whole
     assert_near(found, relay.create_executor("debug", mod).evaluate()(*args))
     return found
 
@@ -119,7 +120,7 @@ def test_sizes_are_known_while_the_program_is_traced() -> None:
     built = relay.build(mod, "xla")
     assert built(np.ones((4, 3), "float32")) == 12
     assert built(np.ones((1, 3), "float32")) == 0
-    assert not built.by_name["main"].ran_on_host
+    assert not built.by_name["main"].not_whole
 
 
 def test_large_constants_are_arguments_and_lie_on_the_device_once() -> None:
@@ -141,7 +142,7 @@ def test_products_of_float32_keep_their_digits() -> None:
     built(array, array)
     whole = built.by_name["main"].whole
     (compiled,) = whole.kept.values()
-    with whole.context():
+    with xla_context(whole.program.jax, whole.device):
         assert "HIGHEST" in compiled.lower([], [array, array]).as_text()
 
 

@@ -3,12 +3,15 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
+from relay.backend.xla.data import FUNCTIONS, REFERENCES, flatten
+from relay.backend.xla.hybrid import HybridMachine
 from relay.backend.xla.platforms import first_device, kind_of, load_jax
 from relay.backend.xla.program import Program
 from relay.backend.xla.report import Report
 from relay.backend.xla.whole import FailedError, Whole
-from relay.diagnostic import did_you_mean, fail
+from relay.diagnostic import RelayError, did_you_mean, fail
 from relay.interpreter.arguments import arrange, convert_arguments, inputs
+from relay.interpreter.effects import is_repeated
 from relay.interpreter.machine import Interpreter
 from relay.interpreter.value import Closure, Value
 from relay.ir.expr import GlobalVar
@@ -20,12 +23,15 @@ from relay.pipelines import optimize_for_xla
 class Entry:
     """A definition that is called from Python."""
 
-    def __init__(self, source: IRModule, whole: Whole) -> None:
-        """`source` has the program as it was written, which the interpreter runs where XLA does not."""
+    def __init__(self, source: IRModule, whole: Whole, hybrid: HybridMachine) -> None:
+        """`source` has the program as it was written, for the diagnostics of what fails; `hybrid` runs what
+        XLA does not compute as a whole.
+        """
         self.whole = whole
+        self.hybrid = hybrid
         self.machine = Interpreter(source)
-        self.ran_on_host = ""
-        """Why the interpreter ran the last call; empty if XLA did."""
+        self.not_whole = ""
+        """Why the last call was not computed as a whole; empty if it was."""
         self.calls = 0
         self.__name__ = self.__qualname__ = whole.name.name_hint
 
@@ -37,13 +43,23 @@ class Entry:
         code = definition.code
         values, _ = convert_arguments(code, arrange(code, *inputs(args, named)), self.machine)
         try:
-            self.ran_on_host = ""
+            self.not_whole = ""
             return self.whole(values)
         except FailedError:
-            pass
+            return self.machine.apply(definition, tuple(values))
         except UntraceableError as error:
-            self.ran_on_host = str(error)
-        return self.machine.apply(definition, tuple(values))
+            self.not_whole = str(error)
+        try:
+            return self.hybrid.apply(self.hybrid.value_of(self.whole.name), tuple(values))
+        except RelayError:
+            _, structure = flatten(tuple(values))
+            if structure.has((*FUNCTIONS, *REFERENCES)):
+                raise
+            token = is_repeated.set(True)
+            try:
+                return self.machine.apply(definition, tuple(values))
+            finally:
+                is_repeated.reset(token)
 
 
 class XlaModule:
@@ -80,7 +96,7 @@ class XlaModule:
         return self.by_name[name]
 
     def report(self) -> Report:
-        """What XLA has computed of the calls so far, and what the interpreter has, and why."""
+        """What XLA has computed as a whole of the calls so far, what in segments, what the host, and why."""
         return Report.of(self.by_name.values())
 
     def __reduce__(self) -> NoReturn:
@@ -100,5 +116,8 @@ def build_for_xla(
     """A program for a device that XLA compiles for (`no-xla`, `unknown-target`)."""
     device = first_device(kind_of(target))
     program = Program(optimize_for_xla(mod, entries, level, precision), load_jax())
-    wholes = [Whole(program, GlobalVar(name), device) for name in entries]
-    return XlaModule({w.name.name_hint: Entry(mod, w) for w in wholes}, device)
+    wholes, hybrid = (
+        [Whole(program, GlobalVar(name), device) for name in entries],
+        HybridMachine(program, device),
+    )
+    return XlaModule({w.name.name_hint: Entry(mod, w, hybrid) for w in wholes}, device)

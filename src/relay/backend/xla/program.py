@@ -1,5 +1,7 @@
 """A program as it is traced, with what its definitions say about that."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
 from relay.backend.xla.functions import Closure
@@ -50,6 +52,13 @@ class Program:
         if f.function not in self.loops:
             self.loops[f.function] = find_loop(f)
         return self.loops[f.function]
+
+
+@contextmanager
+def xla_context(jax: Any, device: Any) -> Generator[None]:
+    """What JAX is told while it traces and runs: numbers of 64 bits stay, products keep their digits."""
+    with jax.enable_x64(True), jax.default_matmul_precision("highest"), jax.default_device(device):
+        yield
 
 
 def is_large(e: Constant) -> bool:

@@ -1,12 +1,11 @@
 """A definition as one program of XLA for each structure of its arguments."""
 
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from threading import Lock
 from typing import Any
 
 from relay.backend.xla.data import FUNCTIONS, REFERENCES, Structure, flatten
-from relay.backend.xla.program import Program
+from relay.backend.xla.program import Program, xla_context
 from relay.backend.xla.results import result_of
 from relay.backend.xla.shapes import shape_of
 from relay.backend.xla.trace import Trace
@@ -47,7 +46,7 @@ class Whole:
             raise UntraceableError(self.refused[key])
         jax = self.program.jax
         try:
-            with self.context():
+            with xla_context(jax, self.device):
                 failed, found = self.compiled(structure)(self.program.placed(self.device), leaves)
                 if int(failed):
                     raise FailedError
@@ -59,13 +58,6 @@ class Whole:
             reason = f"XLA: {str(error).partition(chr(10))[0]}"
             self.refused[structure, tuple(map(shape_of, leaves))] = reason
             raise UntraceableError(reason) from None
-
-    @contextmanager
-    def context(self) -> Generator[None]:
-        """What JAX is told while it traces and runs: numbers of 64 bits stay, products keep their digits."""
-        jax = self.program.jax
-        with jax.enable_x64(True), jax.default_matmul_precision("highest"), jax.default_device(self.device):
-            yield
 
     def compiled(self, structure: Structure) -> Any:
         """The function of JAX for arguments of a structure."""
