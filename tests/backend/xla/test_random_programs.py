@@ -1,0 +1,37 @@
+"""Random programs by XLA and by the interpreter."""
+
+import pytest
+
+import relay
+from backend.xla.near import assert_near
+from generators.programs import random_program
+from relay.backend.xla import host_operators, hybrid
+from relay.interpreter.machine import evaluate
+
+pytestmark = pytest.mark.extras
+pytest.importorskip("jax", reason="needs jax, which `.ci/run-extras jax` installs")
+
+PER_TEST = 20
+
+
+@pytest.mark.parametrize("first", range(0, 200, PER_TEST))
+def test_values_are_those_of_the_interpreter(first: int) -> None:
+    whole = 0
+    for seed in range(first, first + PER_TEST):
+        program = random_program(seed)
+        built = relay.build(program.mod, "xla cpu", opt_level=0 if seed % 2 else None)
+        found = built(*program.args)
+        whole += not built.by_name["main"].not_whole
+        assert_near(found, evaluate(program.mod, "main", *program.args))
+    assert whole >= 0.6 * PER_TEST
+
+
+@pytest.mark.parametrize("first", range(0, 40, PER_TEST))
+def test_values_in_segments_are_those_of_the_interpreter(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (host_operators, hybrid):
+        monkeypatch.setattr(module, "HOST_ELEMENTS", 0)
+    for seed in range(first, first + PER_TEST):
+        program = random_program(seed)
+        entry = relay.build(program.mod, "xla cpu", opt_level=0).by_name["main"]
+        found = entry.hybrid.apply(entry.hybrid.value_of(entry.whole.name), program.args)
+        assert_near(found, evaluate(program.mod, "main", *program.args))
