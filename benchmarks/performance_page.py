@@ -91,6 +91,11 @@ the same batches. The losses are the mean of the last 20 of 300 steps, Relay's a
 """
 
 
+WIDE_TEXT = """The same with four blocks of width 384, 4 rows of 128 characters a step, and the mean losses
+of 20 steps (`--wide --steps 20`), on an AMD EPYC (Zen 3, 2 cores, AVX2):
+"""
+
+
 TREES = """Relay finds what nodes have in common while it runs (`batch="dynamic"`); PyTorch and JAX get the
 nodes of each level before the clock starts, JAX those of each tree padded to the most of any tree. In
 brackets the peer's time divided by Relay's. Measured on an AMD EPYC, 2 cores, avx512.
@@ -119,7 +124,7 @@ def page(data: dict[str, Any]) -> str:
     if "digits" in data:
         parts.append(digits_table(data["digits"]))
     if "text" in data:
-        parts.append(text_table(data["text"]))
+        parts.append(text_section(data["text"], data.get("wide text", {})))
     if "trees" in data:
         parts.append(trees_table(data["trees"]))
     if "batching" in data:
@@ -219,8 +224,14 @@ def digits_table(found: dict[str, Any]) -> str:
     return f"\n## An epoch of `examples/train_digits.py`\n\n{table(heads, rows)}"
 
 
+def text_section(found: dict[str, Any], wide: dict[str, Any]) -> str:
+    """Training the transformer, and a wider one."""
+    own = f"\n## A step of `examples/train_text.py`\n\n{TEXT}\n{text_table(found)}"
+    return own + (f"\n{WIDE_TEXT}\n{text_table(wide)}" if wide else "")
+
+
 def text_table(found: dict[str, Any]) -> str:
-    """Training the transformer."""
+    """Steps beside the peers', by threads."""
     rows: list[list[str]] = []
     for threads, e in sorted(found.items()):
         for peer, r in e["ratios"].items():
@@ -229,7 +240,7 @@ def text_table(found: dict[str, Any]) -> str:
             ratio = f"{r['ratio']:.2f} ({r['low']:.2f}-{r['high']:.2f})"
             rows.append([threads, peer, *times, ratio, " / ".join(losses), e["date"]])
     heads = ["threads", "peer", "Relay, ms", "peer, ms", "peer / Relay", "losses", "date"]
-    return f"\n## A step of `examples/train_text.py`\n\n{TEXT}\n{table(heads, rows)}"
+    return table(heads, rows)
 
 
 def trees_table(found: dict[str, Any]) -> str:

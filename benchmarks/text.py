@@ -1,10 +1,11 @@
 """A step of `examples/train_text.py` beside the same transformer in PyTorch, eager and compiled.
 
-    python benchmarks/text.py [--threads 2] [--steps 300] [--peers eager,compiled] [--json performance.json]
+    python benchmarks/text.py [--threads 2] [--steps 300] [--wide] [--peers eager,compiled]
+                              [--json performance.json]
 
 All begin with the same weights and see the same batches, without dropout.  First each takes so many steps,
 and the last losses are compared; then they take turns.  A ratio is the median, over rounds in which all take
-turns, of PyTorch's time by Relay's, with its interval.
+turns, of PyTorch's time by Relay's, with its interval.  `--wide` is a larger network than the example's.
 """
 
 import argparse
@@ -27,12 +28,16 @@ LAST = 20
 """How many of the last losses are averaged."""
 TURN = 8
 """Steps of a turn, one after the other as in training."""
+WIDE = {"WIDTH": 384, "HEADS": 6, "BLOCKS": 4, "BATCH": 4, "CONTEXT": 128}
+"""The sizes of a larger network, a step of which is a turn."""
 
 
-def example() -> Any:
-    """The module of the example."""
+def example(is_wide: bool = False) -> Any:
+    """The module of the example, with its own sizes or larger ones."""
     sys.path.append(str(EXAMPLES))
-    return import_module("train_text")
+    found = import_module("train_text")
+    vars(found).update(WIDE if is_wide else {})
+    return found
 
 
 def in_relay(ours: Any, steps: int) -> Callable[[Any, Any], float]:
@@ -128,12 +133,13 @@ def main() -> None:
     )
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--steps", type=int, default=300)
+    parser.add_argument("--wide", action="store_true", help="a larger network than the example's")
     parser.add_argument("--peers", default="eager,compiled")
     parser.add_argument("--json", type=Path, default=JSON)
     given = parser.parse_args()
     os.environ |= {"RELAY_NUM_THREADS": str(given.threads), "OMP_NUM_THREADS": str(given.threads)}
     import_module("torch").set_num_threads(given.threads)
-    ours = example()
+    ours, steps_of_turn = example(given.wide), 1 if given.wide else TURN
     peers = given.peers.split(",")
 
     def ways() -> dict[str, Callable[[Any, Any], float]]:
@@ -146,13 +152,14 @@ def main() -> None:
 
     def turn(run: Callable[[Any, Any], float]) -> Callable[[], int]:
         """What runs the steps of a turn; their losses have been compared."""
-        return lambda: sum(run(*batch) > 0 for _ in range(TURN))
+        return lambda: sum(run(*batch) > 0 for _ in range(steps_of_turn))
 
     turns = {name: turn(run) for name, run in ways().items()}
-    found = compared(f"{TURN} steps", turns) | {"losses": losses}
-    found["seconds"] = {name: seconds / TURN for name, seconds in found["seconds"].items()}
+    found = compared(f"{steps_of_turn} steps", turns) | {"losses": losses}
+    found["seconds"] = {name: seconds / steps_of_turn for name, seconds in found["seconds"].items()}
     kept = json.loads(given.json.read_text()) if given.json.exists() else {}
-    kept.setdefault("text", {})[str(given.threads)] = found | {"date": date.today().isoformat()}
+    table = kept.setdefault("wide text" if given.wide else "text", {})
+    table[str(given.threads)] = found | {"date": date.today().isoformat()}
     given.json.write_text(json.dumps(kept, indent=1) + "\n")
 
 

@@ -91,7 +91,9 @@ def rule(steps, rate=3e-3):
 
 
 def compiled_step(rule, rate=0.0):
-    """One step: parameters, state, a key and a batch to the next parameters and state, and the loss."""
+    """One step: parameters, state, a key and a batch to the next parameters and state, which take the place
+    of those given, and the loss.
+    """
 
     def step(params, state, key, tokens, targets):
         def dropped(params):
@@ -108,7 +110,7 @@ def compiled_step(rule, rate=0.0):
         params, state = optim.apply_rule(rule, params, grads, state)
         return params, state, value
 
-    return relay.compile(step)
+    return relay.compile(step, donate=("params", "state"))
 
 
 def batches(seed):

@@ -33,6 +33,16 @@ def test_some_steps_with_dropout_lower_the_loss(example: Any) -> None:
     assert np.mean(losses[-5:]) < 3.5
 
 
+def test_weights_are_updated_in_their_places(example: Any) -> None:
+    params, rule = example.initial(0), example.rule(10)
+    state, step = relay.optim.initial_state(rule, params), example.compiled_step(rule)
+    given = params["blocks"][0]["qkv"], params["last"]
+    key = relay.random.threefry_key(0).value
+    params, state, _ = step(params, state, key, *next(example.batches(0)))
+    assert params["blocks"][0]["qkv"] is given[0]
+    assert params["last"] is given[1]
+
+
 @pytest.mark.long
 def test_a_text_goes_on(example: Any) -> None:
     found = example.continued(example.initial(0), "When I ", 3)
