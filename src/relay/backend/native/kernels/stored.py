@@ -47,7 +47,7 @@ def write_rows(
     data, first, given_pitch = y.data, as_float32(b, x, rows, depth), b.times(depth, 4)
     how: RowProduct | RoundedProduct = RowProduct(host(), kept)
     if rounds:
-        how, first, given_pitch = rounded_product(host(), kept), *rounded_rows(b, first, rows, depth, kept)
+        how, first, given_pitch = rounded_product(host(), kept), *rows_with_sums(b, first, rows, depth, kept)
     assert data is not None
     pitch = row_bytes(b, kept, depth)
 
@@ -81,7 +81,7 @@ def write_rows(
         b.parallel(panels, ONE_RANGE_EACH, lambda begin, end, lane: share(begin, end))
 
 
-def rounded_rows(b: Builder, x: Value, rows: Index, depth: Index, kept: Kept) -> tuple[Value, Index]:
+def rows_with_sums(b: Builder, x: Value, rows: Index, depth: Index, kept: Kept) -> tuple[Value, Index]:
     """Rows of float32 rounded to integers of 8 bits: where they are, and the bytes from a row to the next."""
     groups = b.quotient(depth, GROUP)
     pitch = b.plus(b.times(groups, GROUP_BYTES), b.times(4, sums_of_groups(b, kept, depth)))
