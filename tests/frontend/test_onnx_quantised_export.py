@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import relay
+from support import cli
 
 pytestmark = pytest.mark.onnx
 onnx = pytest.importorskip("onnx", reason="needs the onnx extra")
@@ -77,6 +78,41 @@ def test_weights_in_groups_are_written_by_blocks(bits: int, symmetric: bool) -> 
     (node,) = [n for n in checked(mod).graph.node if n.op_type == "DequantizeLinear"]
     assert {a.name: a.i for a in node.attribute} == {"axis": 1, "block_size": 32}
     agree(mod, x, 1e-4)
+
+
+@pytest.mark.parametrize(("bits", "symmetric"), [(4, True), (4, False), (8, True), (8, False), (2, False)])
+@pytest.mark.parametrize("lead", [(3,), (2, 3)])
+def test_weights_in_groups_are_products_of_onnx_runtime(bits: int, symmetric: bool, lead: tuple) -> None:
+    rng = np.random.default_rng(1)
+    w, x = rng.normal(size=(6, 64)).astype("float32"), rng.normal(size=(*lead, 64)).astype("float32")
+    text = (
+        f"def @main(%x: Tensor[{(*lead, 64)}, float32], %w: Tensor[(6, 64), float32]) {{ nn.dense(%x, %w) }}"
+    )
+    options = {"method": "rtn", "bits": bits, "group_size": 32, "symmetric": symmetric}
+    mod = relay.quantize.quantize(relay.parse(text), {"w": w}, **options)
+    model = relay.frontend.to_onnx(mod, contributed=True)
+    onnx.checker.check_model(model, full_check=True)
+    (node,) = model.graph.node
+    assert (node.op_type, node.domain, len(node.input)) == ("MatMulNBits", "com.microsoft", 4 - symmetric)
+    assert {a.name: a.i for a in node.attribute} == {"N": 6, "K": 64, "bits": bits, "block_size": 32}
+    assert [o.domain for o in model.opset_import] == ["", "com.microsoft"]
+    expected = mod.evaluate("main", x)
+    again, _ = relay.frontend.from_onnx(model)
+    np.testing.assert_allclose(again.evaluate("main", x), expected, atol=1e-5)
+    runtime = pytest.importorskip("onnxruntime")
+    session = runtime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    np.testing.assert_allclose(session.run(None, {"x": x})[0], expected, atol=2e-2 if bits == 8 else 1e-4)
+
+
+def test_what_the_product_of_onnx_runtime_does_not_take_is_written_by_blocks(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    w = np.random.default_rng(1).normal(size=(6, 64)).astype("float32")
+    text = "def @main(%x: Tensor[(3, 64), float32], %w: Tensor[(6, 64), float32]) { nn.dense(%x, %w) }"
+    for size, kind in ((8, "DequantizeLinear"), (64, "MatMulNBits")):
+        mod = relay.quantize.quantize(relay.parse(text), {"w": w}, method="rtn", group_size=size)
+        relay.save(mod, "net.relay")
+        assert cli("export", "net.relay", "--contributed").status == 0
+        assert onnx.load("net.onnx").graph.node[0].op_type == kind
 
 
 def test_sums_with_a_zero_point_and_what_cannot_be_written() -> None:

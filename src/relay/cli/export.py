@@ -23,8 +23,11 @@ Examples:
 @click.option(
     "--weights", metavar="FILE", help="A .safetensors or .npz file of parameters, which become initialisers."
 )
+@click.option(
+    "--contributed", is_flag=True, help="Use ONNX Runtime's own operators: `MatMulNBits` for small weights."
+)
 @click.argument("file")
-def export(file: str, output: str | None, weights: str | None) -> None:
+def export(file: str, output: str | None, weights: str | None, contributed: bool) -> None:
     """Write the program in FILE (`-` is standard input) as an ONNX model.
 
     `@main` must come down to operators on tensors; everything that ONNX has no counterpart of is listed at
@@ -39,7 +42,8 @@ def export(file: str, output: str | None, weights: str | None) -> None:
     warnings = Report()
     with progress("exporting"):
         mod = read_module(file, warnings)
-        model = to_onnx(mod, {} if weights is None else weights_of_main(mod, weights))
+        params = {} if weights is None else weights_of_main(mod, weights)
+        model = to_onnx(mod, params, contributed=contributed)
     for diagnostic in warnings.diagnostics:
         click.echo(diagnostic.render() + "\n", err=True)
     save_onnx(model, output or str(Path(file).with_suffix(".onnx")))

@@ -9,6 +9,7 @@ from relay.diagnostic import fail
 from relay.frontend.onnx.export.graph import Value, number_of, tensor_of
 from relay.frontend.onnx.export.program import Program, prepared
 from relay.frontend.onnx.export.registry import OPSET, load_families
+from relay.frontend.onnx.registry import CONTRIBUTED
 from relay.ir.collector import paused
 from relay.ir.expr import Function
 from relay.ir.module import IRModule
@@ -21,11 +22,18 @@ MAX_EMBEDDED_WEIGHT_BYTES = 2**31 - 2**20
 """Bytes of weights beyond which they go to a file of their own: a protobuf holds less than 2 GiB."""
 
 
-def to_onnx(mod: IRModule | Function, params: Mapping[str, Any] | None = None, *, name: str = "main") -> Any:
+def to_onnx(
+    mod: IRModule | Function,
+    params: Mapping[str, Any] | None = None,
+    *,
+    name: str = "main",
+    contributed: bool = False,
+) -> Any:
     """The `ModelProto` of `@main`; parameters that `params` gives values are its initialisers.
 
     Functions that `@main` calls are inlined and derivatives written out; what is left must be operators
-    on tensors.  Symbolic sizes are `dim_param`s.  `name` is the graph's.
+    on tensors.  Symbolic sizes are `dim_param`s.  `name` is the graph's.  With `contributed`, products by
+    weights in groups are ONNX Runtime's `MatMulNBits`, which other runtimes may not have.
 
     Raises `onnx-export` for all that ONNX has no counterpart of, `unknown-input`, `argument-type`.
     """
@@ -40,7 +48,7 @@ def to_onnx(mod: IRModule | Function, params: Mapping[str, Any] | None = None, *
         fail("onnx-export", "`@main` is not a function", main.span, hint="export a function of tensors")
     weights = {n: c.value for n, c in param_values(mod, params or {}).items()}
     with paused():
-        program = Program(mod := prepared(mod), weights)
+        program = Program(mod := prepared(mod), weights, contributed)
         body = mod["main"]
         assert isinstance(body, Function)
         return _model(program, program.run(body), name)
@@ -91,6 +99,8 @@ def _model(program: Program, outputs: Sequence[Value], name: str) -> Any:
         nodes[::-1], name, [_declared(x) for x in program.inputs], [_declared(x) for x in outputs], tensors
     )
     opsets = [helper.make_opsetid("", OPSET)]
+    if any(node.domain == CONTRIBUTED for node in nodes):
+        opsets.append(helper.make_opsetid(CONTRIBUTED, 1))
     return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="relay")
 
 

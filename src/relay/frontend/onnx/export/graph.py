@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -59,11 +59,23 @@ def static(dims: Sequence[Dim]) -> tuple[int, ...]:
     return found
 
 
+class Groups(NamedTuple):
+    """The operator and operands of a weight in groups."""
+
+    op: Any
+    data: Value
+    scale: Value
+    zero: Value | None
+
+
 class Graph:
     """Nodes in their order, constants, and what made each name."""
 
-    def __init__(self) -> None:
-        """An empty graph."""
+    def __init__(self, contributed: bool = False) -> None:
+        """An empty graph; with `contributed`, operators of ONNX Runtime's own may be in it."""
+        self.contributed = contributed
+        self.groups: dict[str, Groups] = {}
+        """What weights in groups were made of."""
         self.nodes: list[Any] = []
         self.constants: dict[str, np.ndarray[Any, Any]] = {}
         self.producers: dict[str, Any] = {}
@@ -85,13 +97,18 @@ class Graph:
                 return name
 
     def add(self, kind: str, *inputs: Value | str | None, outputs: int = 1, **attributes: Any) -> Any:
-        """A node; the name of its result, or a tuple of names."""
+        """A node; the name of its result, or a tuple of names.
+
+        With a `domain` it is not of ONNX itself: its results have the dtype of its first input.
+        """
         from onnx import helper
 
         given = ["" if x is None else x if isinstance(x, str) else x.name for x in inputs]
         while given and not given[-1]:
             given.pop()
-        found = result_dtypes(kind, [self.dtypes.get(name, "") for name in given], outputs, attributes)
+        dtypes = [self.dtypes.get(name, "") for name in given]
+        is_standard = "domain" not in attributes
+        found = result_dtypes(kind, dtypes, outputs, attributes) if is_standard else dtypes[:1] * outputs
         names = [self.fresh(kind.lower()) for _ in range(outputs)]
         node = helper.make_node(kind, given, names, **attributes)
         self.nodes.append(node)

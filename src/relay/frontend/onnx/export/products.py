@@ -3,10 +3,13 @@
 from typing import Any
 
 from relay.frontend.onnx.export.elementwise import along
-from relay.frontend.onnx.export.graph import Graph, Value, refuse
+from relay.frontend.onnx.export.graph import Graph, Groups, Value, refuse
 from relay.frontend.onnx.export.registry import exports
+from relay.frontend.onnx.registry import CONTRIBUTED
 from relay.ir.dtype import is_float
 
+LEAST_GROUP = 16
+"""Numbers that share a scale in ONNX Runtime, at least; it takes powers of 2."""
 WITH_BIAS = ("Conv", "ConvTranspose", "Gemm")
 """Nodes that add a bias themselves, as their third operand."""
 
@@ -15,9 +18,31 @@ WITH_BIAS = ("Conv", "ConvTranspose", "Gemm")
 def dense(g: Graph, op: Any, x: Value, weight: Value) -> str:
     """`x @ weight.T`."""
     _check_factors(op, x, weight)
+    if (groups := g.groups.get(weight.name)) is not None and is_of_runtime(g, x, groups):
+        return times_groups(g, x, groups)
     if x.rank == 2 and is_float(x.dtype):
         return g.add("Gemm", x, weight, transB=1)
     return g.add("MatMul", x, g.transposed(weight, (1, 0)))
+
+
+def is_of_runtime(g: Graph, x: Value, w: Groups) -> bool:
+    """Whether ONNX Runtime's own product takes a weight in groups, and may be used."""
+    size = w.op.group
+    return (
+        g.contributed
+        and x.rank > 1
+        and w.data.rank == 3
+        and x.dtype == w.scale.dtype
+        and size >= LEAST_GROUP
+        and not size & (size - 1)
+    )
+
+
+def times_groups(g: Graph, x: Value, w: Groups) -> str:
+    """The product as `MatMulNBits`, which has the weight as it lies."""
+    columns, groups = w.scale.sizes()
+    how = {"N": columns, "K": groups * w.op.group, "bits": w.op.bits, "block_size": w.op.group}
+    return g.add("MatMulNBits", x, w.data, w.scale, w.zero, domain=CONTRIBUTED, **how)
 
 
 @exports("nn.matmul")

@@ -103,9 +103,11 @@ def _unless_written(rule: Any) -> Any:
 class Program:
     """One run over `@main`."""
 
-    def __init__(self, mod: IRModule, weights: Mapping[str, np.ndarray[Any, Any]]) -> None:
-        """`weights` are the values of parameters, by name."""
-        self.graph = Graph()
+    def __init__(
+        self, mod: IRModule, weights: Mapping[str, np.ndarray[Any, Any]], contributed: bool = False
+    ) -> None:
+        """`weights` are the values of parameters, by name; `contributed` is as for `Graph`."""
+        self.graph = Graph(contributed)
         self.types = Types(mod)
         self.weights = weights
         self.values: dict[Expr, Any] = {}

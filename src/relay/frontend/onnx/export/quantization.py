@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from relay.frontend.onnx.export.graph import Graph, Value, refuse
+from relay.frontend.onnx.export.graph import Graph, Groups, Value, refuse
 from relay.frontend.onnx.export.registry import Writer, exports, writers
 from relay.ir.dtype import integer_range, to_numpy
 from relay.op.layout import DepthToSpace, SpaceToDepth
@@ -92,7 +92,9 @@ def dequantize_groups(g: Graph, op: Any, data: Value, scale: Value, zero: Value 
     found = g.add(
         "DequantizeLinear", g.constant(whole), scale, point, axis=data.rank - 2, block_size=op.group
     )
-    return found if op.dtype == scale.dtype else g.cast(found, op.dtype)
+    name = found if op.dtype == scale.dtype else g.cast(found, op.dtype)
+    g.groups[name] = Groups(op, data, scale, zero)
+    return name
 
 
 def unpacked(data: np.ndarray[Any, Any], bits: int) -> np.ndarray[Any, Any]:
