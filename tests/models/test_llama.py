@@ -46,6 +46,12 @@ def test_compiled_steps_with_a_cache_give_the_same_scores(tmp_path):
     np.testing.assert_allclose(found[0], EXPECTED[7], atol=2e-5)
 
 
+def test_files_of_a_family_are_read_once_in_a_process(tmp_path, monkeypatch):
+    first = load(written(tmp_path)).module
+    monkeypatch.setattr("relay.text.imports._read_import", None)
+    assert relay.structural_equal(load(tmp_path).module, first)
+
+
 def test_rows_of_a_batch_stand_at_places_of_their_own(tmp_path):
     model = load(written(tmp_path))
     step = interpreted(model, "step")

@@ -1,4 +1,6 @@
-"""Imported modules: the standard ones, and files below the folder of the program; each is loaded once."""
+"""Imported modules: the standard ones, and files below the folder of the program; each is loaded once,
+those of this package once in a process.
+"""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -15,7 +17,9 @@ STANDARD = "std/"
 SUFFIX = ".relay"
 MAX_IMPORT_DEPTH = 100
 Parse = Callable[[str, str, "Loader"], IRModule]
-_standard: dict[str, IRModule] = {}
+PACKAGE = Path(str(resources.files("relay"))).resolve()
+_packaged: dict[str, IRModule] = {}
+"""The modules of this package that are loaded: standard ones by name, others by path."""
 
 
 @dataclass(slots=True)
@@ -43,9 +47,12 @@ class Loader:
         if name.startswith(STANDARD):
             return self._standard(name.removesuffix(SUFFIX), span)
         path = self._path(name, span)
-        return self._once(
-            str(path), name, span, lambda: _read_import(path, name, span), Loader(self.loaded, path.parent)
-        )
+        key = str(path)
+        if key in _packaged:
+            return _packaged[key]
+        inner = Loader(self.loaded, path.parent)
+        found = self._once(key, name, span, lambda: _read_import(path, name, span), inner)
+        return self._kept(key, found) if path.is_relative_to(PACKAGE) else found
 
     def home_hint(self, name: str, span: Span) -> str:
         """A hint which standard module has that definition (`@map`), data type or constructor; or nothing."""
@@ -58,8 +65,8 @@ class Loader:
         return ""
 
     def _standard(self, name: str, span: Span) -> IRModule | None:
-        if name in _standard:
-            return _standard[name]
+        if name in _packaged:
+            return _packaged[name]
         short = name.removeprefix(STANDARD)
         known = standard_names()
         if short not in known:
@@ -72,7 +79,11 @@ class Loader:
             )
 
         found = self._once(name, name, span, lambda: standard_text(short), Loader(self.loaded, None))
-        return None if found is None else _standard.setdefault(name, found)
+        return self._kept(name, found)
+
+    def _kept(self, key: str, module: IRModule | None) -> IRModule | None:
+        """A module of this package, as the whole process has it from now on."""
+        return None if module is None else _packaged.setdefault(key, module)
 
     def _path(self, name: str, span: Span) -> Path:
         root = self.loaded.root
