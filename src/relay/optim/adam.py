@@ -32,9 +32,10 @@ class Adam(TensorRule):
         count = apply("cast", at.number, dtype=at.type.dtype)
         mean = b1 * mean + (one - b1) * g
         square = b2 * square + (one - b2) * g * g
-        unbiased_mean = mean / (one - apply("power", b1, count))
-        unbiased_square = square / (one - apply("power", b2, count))
-        return unbiased_mean / (apply("sqrt", unbiased_square) + eps), (mean, square)
+        # What both biases divide by are numbers, so that a parameter takes one division, not three.
+        unbiased_mean = mean * (one / (one - apply("power", b1, count)))
+        unbiased_root = apply("sqrt", square) * (one / apply("sqrt", one - apply("power", b2, count)))
+        return unbiased_mean / (unbiased_root + eps), (mean, square)
 
 
 @dataclass(frozen=True)
