@@ -1,16 +1,17 @@
 """Programs for XLA as people hold them: called by the names of their entries."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from relay.backend.xla.data import FUNCTIONS, REFERENCES, flatten
+from relay.backend.xla.device_arrays import all_on_host, placed, put_back, stand_ins
 from relay.backend.xla.hybrid import HybridMachine
 from relay.backend.xla.platforms import first_device, kind_of, load_jax
-from relay.backend.xla.program import Program
+from relay.backend.xla.program import Program, xla_context
 from relay.backend.xla.report import Report
 from relay.backend.xla.whole import FailedError, Whole
 from relay.diagnostic import RelayError, did_you_mean, fail
-from relay.interpreter.arguments import arrange, convert_arguments, inputs
+from relay.interpreter.arguments import arrange, convert_argument, convert_arguments, inputs
 from relay.interpreter.effects import is_repeated
 from relay.interpreter.machine import Interpreter
 from relay.interpreter.value import Closure, Value
@@ -18,6 +19,9 @@ from relay.ir.expr import GlobalVar
 from relay.ir.module import IRModule
 from relay.op.traced import UntraceableError
 from relay.pipelines import optimize_for_xla
+
+ON_DEVICE = "on_device"
+"""The argument of a call that leaves its results on the device."""
 
 
 class Entry:
@@ -41,32 +45,64 @@ class Entry:
         if not isinstance(definition, Closure):
             return definition
         code = definition.code
-        values, _ = convert_arguments(code, arrange(code, *inputs(args, named)), self.machine)
+        on_device = ON_DEVICE in named and all(p.name != ON_DEVICE for p in code.function.params)
+        on_device = bool(named.pop(ON_DEVICE)) if on_device else False
+        given = [stand_ins(x) for x in arrange(code, *inputs(args, named))]
+        values, _ = convert_arguments(code, [x for x, _ in given], self.machine)
+        values = [put_back(v, there) for v, (_, there) in zip(values, given, strict=True)]
         try:
             self.not_whole = ""
-            return self.whole(values)
+            return self.whole(values, on_device=on_device)
         except FailedError:
-            return self.machine.apply(definition, tuple(values))
+            return self.machine.apply(definition, tuple(map(all_on_host, values)))
         except UntraceableError as error:
             self.not_whole = str(error)
+        found = self.in_segments(definition, tuple(map(all_on_host, values)))
+        return self.placed(found) if on_device else found
+
+    def in_segments(self, definition: Closure, values: tuple[Value, ...]) -> Value:
+        """The value where the host runs the control flow."""
         try:
-            return self.hybrid.apply(self.hybrid.value_of(self.whole.name), tuple(values))
+            return self.hybrid.apply(self.hybrid.value_of(self.whole.name), values)
         except RelayError:
-            _, structure = flatten(tuple(values))
+            _, structure = flatten(values)
             if structure.has((*FUNCTIONS, *REFERENCES)):
                 raise
             token = is_repeated.set(True)
             try:
-                return self.machine.apply(definition, tuple(values))
+                return self.machine.apply(definition, values)
             finally:
                 is_repeated.reset(token)
+
+    def put(self, named: Mapping[str, Any]) -> tuple[Value, ...]:
+        """Arguments by name on the device (`unknown-input`, `argument-type`)."""
+        definition = self.machine.value_of(self.whole.name)
+        params = {p.name: p for p in definition.function.params} if isinstance(definition, Closure) else {}
+        sizes: dict[Any, Any] = {}
+        values: list[Value] = []
+        for name, x in named.items():
+            if name not in params:
+                names = ", ".join([f"`{p}`" for p in list(params)[:8]])
+                hint = did_you_mean(name, params) or (
+                    f"its parameters are {names}" if params else "it has none"
+                )
+                fail("unknown-input", f"the program has no parameter `{name}`", hint=hint)
+            values.append(convert_argument(f"@{self.__name__}", params[name], x, sizes, self.machine.mod))
+        return tuple(map(self.placed, values))
+
+    def placed(self, value: Value) -> Value:
+        """A value with its tensors on the device."""
+        jax = self.whole.program.jax
+        with xla_context(jax, self.whole.device):
+            return placed(jax, self.whole.device, value)
 
 
 class XlaModule:
     """A program for XLA: `built(…)` calls `@main`, or its only entry, and `built["f"]` is the entry `@f`.
 
-    Entries take what those of a compiled program take, and give values of the interpreter.  A definition is
-    compiled when it is called, for each shape and structure of its arguments.
+    Entries take what those of a compiled program take, and arrays of JAX, which stay on the device; they give
+    values of the interpreter, or arrays of JAX with `on_device=True`.  A definition is compiled when it is
+    called, for each shape and structure of its arguments.
     """
 
     def __init__(self, entries: dict[str, Entry], device: Any) -> None:
@@ -95,6 +131,15 @@ class XlaModule:
             fail("unknown-global", f"the compiled program has no entry `@{name}`", hint=hint)
         return self.by_name[name]
 
+    def put(self, **named: Any) -> Any:
+        """Arguments of the entry that is called without a name, on the device: of one its value, of several a
+        tuple (`unknown-input`, `argument-type`).
+
+        `w, b = built.put(w=…, b=…)`, then `built(w, b, x)`: `w` and `b` are brought there once.
+        """
+        found = self.by_name[self.default()].put(named)
+        return found[0] if len(found) == 1 else found
+
     def report(self) -> Report:
         """What XLA has computed as a whole of the calls so far, what in segments, what the host, and why."""
         return Report.of(self.by_name.values())
@@ -115,9 +160,10 @@ def build_for_xla(
 ) -> XlaModule:
     """A program for a device that XLA compiles for (`no-xla`, `unknown-target`)."""
     device = first_device(kind_of(target))
+    source = mod.copy()  # the program stays what it is, whatever becomes of the module
     program = Program(optimize_for_xla(mod, entries, level, precision), load_jax())
     wholes, hybrid = (
         [Whole(program, GlobalVar(name), device) for name in entries],
         HybridMachine(program, device),
     )
-    return XlaModule({w.name.name_hint: Entry(mod, w, hybrid) for w in wholes}, device)
+    return XlaModule({w.name.name_hint: Entry(source, w, hybrid) for w in wholes}, device)

@@ -24,13 +24,13 @@ class Result:
     cells: tuple[Cell, ...]
 
     def __call__(self, *leaves: Any) -> Any:
-        """The value that has these arrays of JAX for leaves."""
+        """The value that has these arrays for leaves."""
         references = {cell: RefValue(None) for cell in self.cells}
         parts = [
             Known(references[p.value]) if isinstance(p, Known) and isinstance(p.value, Cell) else p
             for p in self.structure.parts
         ]
-        value, *held = Structure(tuple(parts))(*map(host_array, leaves))
+        value, *held = Structure(tuple(parts))(*leaves)
         for reference, x in zip(references.values(), held, strict=True):
             reference.value = x
         return value

@@ -5,8 +5,9 @@ from threading import Lock
 from typing import Any
 
 from relay.backend.xla.data import FUNCTIONS, REFERENCES, Structure, flatten
+from relay.backend.xla.host_operators import is_on_device
 from relay.backend.xla.program import Program, xla_context
-from relay.backend.xla.results import result_of
+from relay.backend.xla.results import host_array, result_of
 from relay.backend.xla.shapes import shape_of
 from relay.backend.xla.trace import Trace
 from relay.ir.expr import GlobalVar
@@ -36,9 +37,10 @@ class Whole:
         """How many operators were traced last."""
         self.lock = Lock()
 
-    def __call__(self, args: Sequence[Any]) -> Any:
-        """The value on arguments; `UntraceableError` where it has no form for XLA, `FailedError` where it
-        fails.
+    def __call__(self, args: Sequence[Any], *, on_device: bool = False) -> Any:
+        """The value on arguments, its tensors arrays of JAX if they are to stay on the device.
+
+        Raises `UntraceableError` where it has no form for XLA, `FailedError` where it fails.
         """
         leaves, structure = flatten(tuple(args))
         key = (structure, tuple(map(shape_of, leaves))) if self.refused else None
@@ -47,10 +49,10 @@ class Whole:
         jax = self.program.jax
         try:
             with xla_context(jax, self.device):
-                failed, found = self.compiled(structure)(self.program.placed(self.device), leaves)
+                failed, found = self.compiled(structure)(self.program.placed(self.device), self.here(leaves))
                 if int(failed):
                     raise FailedError
-                return found.func(*found.args)
+            return found.func(*(found.args if on_device else map(host_array, found.args)))
         except UntraceableError as error:
             self.refused[structure, tuple(map(shape_of, leaves))] = str(error)
             raise
@@ -58,6 +60,10 @@ class Whole:
             reason = f"XLA: {str(error).partition(chr(10))[0]}"
             self.refused[structure, tuple(map(shape_of, leaves))] = reason
             raise UntraceableError(reason) from None
+
+    def here(self, leaves: Sequence[Any]) -> list[Any]:
+        """Arguments of which none lies on another device."""
+        return [self.program.jax.device_put(x, self.device) if is_on_device(x) else x for x in leaves]
 
     def compiled(self, structure: Structure) -> Any:
         """The function of JAX for arguments of a structure."""

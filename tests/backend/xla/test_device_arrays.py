@@ -1,0 +1,92 @@
+"""Arrays that stay on the device between calls."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relay
+from relay.interpreter.value import ConstructorValue
+
+pytestmark = pytest.mark.extras
+jax = pytest.importorskip("jax", reason="needs jax, which `.ci/run-extras jax` installs")
+
+STEP = """
+def @main(%w: Tensor[(3, 2), float32], %b: Tensor[(3,), float32], %x: Tensor[(n, 2), float32]) {
+  let %y = tanh(nn.bias_add(nn.dense(%x, %w), %b));
+  (sum(%y), %w * 0.5f, %b - 1f)
+}
+"""
+W, B, X = np.ones((3, 2), "float32"), np.ones(3, "float32"), np.ones((4, 2), "float32")
+
+
+def test_results_stay_on_the_device_and_are_arguments_again() -> None:
+    step = relay.build(relay.parse(STEP), "xla cpu")
+    w, b = step.put(w=W, b=B)
+    assert isinstance(w, jax.Array)
+    first, w, b = step(w, b, X, on_device=True)
+    assert isinstance(first, jax.Array)
+    assert isinstance(w, jax.Array)
+    found = step(w, b, X)
+    wanted = relay.build(relay.parse(STEP))(W * 0.5, B - 1, X)
+    for a, c in zip(found, wanted, strict=True):
+        assert isinstance(a, np.ndarray | np.generic)
+        np.testing.assert_allclose(a, c, rtol=1e-5)
+    assert isinstance(step.put(w=W), jax.Array)
+    assert step(W, B, X, on_device=False)[1].flags.writeable
+
+
+def test_arrays_on_the_device_are_checked_by_their_types() -> None:
+    step = relay.build(relay.parse(STEP), "xla cpu")
+    w, b = step.put(w=W, b=B)
+
+    def refused(*args: Any, **named: Any) -> str:
+        with pytest.raises(relay.RelayError) as error:
+            step(*args, **named)
+        return str(error.value)
+
+    assert "parameter `%w` of `@main` is Tensor[(3, 2), float32]" in refused(b, b, X)
+    assert "its dtype is int32, not float32" in refused(w, jax.numpy.ones(3, "int32"), X)
+    with pytest.raises(relay.RelayError) as error:
+        step.put(w=W, bias=B)
+    assert error.value.codes == ("unknown-input",)
+    with pytest.raises(relay.RelayError) as error:
+        step.put(w=X)
+    assert error.value.codes == ("argument-type",)
+
+
+def test_data_of_arrays_on_the_device_and_programs_in_segments() -> None:
+    text = """
+    type List { Nil, Cons(Tensor[(100,), float32], List) }
+    def @sum(%l: List, %x: Tensor[(100,), float32]) -> Tensor[(100,), float32] {
+      match (%l) { Nil => %x, Cons(%h, %t) => if (sum(%h) > 0f) { @sum(%t, %h + %x) } else { %x } }
+    }
+    def @grow(%n: int32, %x: Tensor[(100,), float32]) -> List {
+      if (%n == 0) { Nil } else { Cons(%x * cast(%n, dtype="float32"), @grow(%n - 1, %x)) }
+    }
+    def @main(%l: List, %x: Tensor[(100,), float32]) { @sum(%l, %x) }"""
+    mod = relay.parse(text)
+    nil, cons = mod.type_definitions[relay.GlobalTypeVar("List")].constructors
+    x = np.ones(100, "float32")
+    value = ConstructorValue(cons, (jax.numpy.asarray(x), ConstructorValue(nil)))
+    built = relay.build(mod, "xla cpu", entries=["main", "grow"])
+    np.testing.assert_array_equal(built(value, x), x * 2)
+    np.testing.assert_array_equal(built(value, jax.numpy.asarray(x), on_device=True), x * 2)
+    grown = built["grow"](2, jax.numpy.asarray(x), on_device=True)
+    assert "in segments" in str(built.report())
+    assert isinstance(grown.fields[0], jax.Array)
+    np.testing.assert_array_equal(grown.fields[0], x * 2)
+
+
+def test_a_parameter_may_be_called_on_device() -> None:
+    built = relay.build(relay.parse("def @main(%on_device: bool) { !%on_device }"), "xla cpu")
+    assert not built(on_device=True)
+
+
+def test_a_module_that_changes_later_leaves_the_program_as_it_is() -> None:
+    mod = relay.parse("def @main(%x: int32, %y: int32) { %x / %y }")
+    built = relay.build(mod, "xla cpu")
+    mod["main"] = relay.parse("def @main(%x: int32) { %x }")["main"]
+    assert built(6, 2) == 3
+    with pytest.raises(relay.RelayError, match="division by zero"):
+        built(6, 0)
