@@ -1,15 +1,16 @@
-"""References as XLA computes them: `jax.numpy` is the array module of one function for all samples.
+"""References as XLA computes them, with its array module, in one function for all samples of an operator.
 
 `.ci/run-extras jax` runs it.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from op.operands import operands_of, samples_of
 from op.test_traced import IN_PART, NAMES, ON_HOST, arrays, assert_near, has_strings, traced
+from relay.backend.xla.checks import Checks
+from relay.backend.xla.namespace import Namespace
 from relay.op.base import Operator
 from relay.op.registry import instance, registry
 
@@ -17,29 +18,9 @@ pytestmark = pytest.mark.extras
 jax = pytest.importorskip("jax", reason="needs jax, which `.ci/run-extras jax` installs")
 
 
-class Namespace:
-    """`jax.numpy`, with what a `Tracing` module has beside it."""
-
-    def __init__(self) -> None:
-        self.holds: list[Any] = []
-        """Whether what was required holds, outside of loops."""
-        self.depth = 0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(jax.numpy, name)
-
-    def require(self, ok: Any, code: str, message: str) -> None:
-        if self.depth == 0:
-            self.holds.append(jax.numpy.all(ok))
-
-    def loop(self, count: int, step: Callable[[Any, Any], Any], state: Any) -> Any:
-        self.depth += 1
-        found = jax.lax.fori_loop(0, count, step, state)
-        self.depth -= 1
-        return found
-
-    def operator(self, op: Operator, *operands: Any) -> Any:
-        return op.traced(self, *operands)
+def namespace() -> Namespace:
+    """The array module of a program that begins."""
+    return Namespace(jax, Checks(jax))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -53,14 +34,14 @@ def test_values_are_those_of_the_interpreter(name: str) -> None:
     def together(operands: list[list[Any]]) -> list[Any]:
         found: list[Any] = []
         for (op, _), xs in zip(chosen, operands, strict=True):
-            module = Namespace()
-            found.append((op.traced(module, *xs), module.holds))
+            module = namespace()
+            found.append((op.traced(module, *xs), module.int32(module.checks.failed)))
         return found
 
     with jax.enable_x64(True):
         computed = jax.jit(together)([list(map(arrays, xs)) for _, xs in chosen])
-    for (op, xs), (found, holds) in zip(chosen, computed, strict=True):
-        assert all(map(bool, holds))
+    for (op, xs), (found, failed) in zip(chosen, computed, strict=True):
+        assert int(failed) == 0
         assert_near(op, found, op.evaluate(*xs), undecided="float4_e2m1fn")
 
 
@@ -69,7 +50,7 @@ def reason(op: Operator, operands: list[Any]) -> str:
     why: list[str] = []
 
     def call(*xs: Any) -> Any:
-        found, said = traced(op, list(xs), Namespace())
+        found, said = traced(op, list(xs), namespace())
         why.append(said)
         return found
 
