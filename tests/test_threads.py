@@ -44,7 +44,7 @@ SAFE = {
         "relations": REGISTERED,
         "computed": REGISTERED,
     },
-    "text": {"_standard": "a cache; `setdefault` by a string is atomic, so all get one module"},
+    "text": {"_packaged": "a cache; `setdefault` by a string is atomic, so all get one module"},
     "transform": {
         "registry": REGISTERED,
         "rules": REGISTERED,
