@@ -10,8 +10,9 @@ from relay.analysis.donation import donated_params
 from relay.backend.native.host.artefact import Artefact
 from relay.backend.native.host.callback_code import callback, callback_table
 from relay.backend.native.host.callbacks import CLOSURE
-from relay.backend.native.host.direct_calls import DECLARATIONS, Entry, is_direct, is_readable, is_returned
+from relay.backend.native.host.direct_calls import DECLARATIONS, Entry
 from relay.backend.native.host.direct_donation import MAX_PAIRS
+from relay.backend.native.host.direct_types import is_direct, is_readable, is_returned
 from relay.backend.native.host.python_objects import Objects, is_supported
 from relay.backend.native.host.signature import EntryPoint, Parts, Signature, Site
 from relay.backend.native.kernels.packed_constants import Packed
