@@ -6,28 +6,26 @@ call gives is assumed to be shared by all rows at first; where it turns out not 
 again with what is known then, until nothing changes.
 """
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from typing import Any
 
 from relay.autodiff.closing import caller_of
 from relay.autodiff.normal import normal
 from relay.autodiff.values import Block
-from relay.batching.branches import is_cheap, is_numeric
 from relay.batching.context import Context, operands, source_type
-from relay.batching.data import batched_pattern, constructed
+from relay.batching.control import branching, matched
+from relay.batching.data import constructed
 from relay.batching.operators import batched
 from relay.batching.references import made_cell, read_cell, written_cell
 from relay.batching.row_loops import RowLoops
+from relay.batching.type_params import as_argument, instance, type_params_around
 from relay.batching.types import BatchedTypes
 from relay.batching.values import (
-    Cell,
     Closure,
     Fields,
-    Known,
     Packed,
     Pattern,
     Rows,
-    Shared,
     Value,
     joined,
     known_functions,
@@ -37,7 +35,6 @@ from relay.batching.values import (
 from relay.diagnostic import derive_from, fail
 from relay.ir.expr import (
     Call,
-    Clause,
     Constant,
     Constructor,
     Expr,
@@ -60,10 +57,9 @@ from relay.ir.subst import substitute_type
 from relay.ir.supply import GlobalVarSupply
 from relay.ir.type import UNIT, FuncType, Kind, TensorType, TupleType, Type, TypeVar
 from relay.ir.vars import free_vars
-from relay.ir.walk import post_order, run, type_post_order
+from relay.ir.walk import post_order, run
 from relay.op.base import Operator
 from relay.op.batching import any_batched
-from relay.op.broadcast import Where
 from relay.op.debugging import Effect
 from relay.op.derivative import fields_of
 from relay.typecheck.types import Types
@@ -165,7 +161,7 @@ class Batcher(Context):
         self.type_params = f.type_params
         for p, pattern in zip(f.params, patterns, strict=True):
             self.env[p] = self.received(pattern, self.type_of(p), p.name_hint, params)
-        around = [v for v in self.type_params_around(patterns) if v not in f.type_params]
+        around = [v for v in type_params_around(self, patterns) if v not in f.type_params]
         own = (*own, *self.more_params, *around, *f.type_params)
         b = Block()
         value = yield self.block(f.body, b)
@@ -186,7 +182,7 @@ class Batcher(Context):
         f = self.definition(name)
         assert f.ret_type is not None
         by = dict(zip(f.type_params, type_args, strict=True))
-        args = [self.passed(a, self.type_of(p), by, b) for a, p in zip(args, f.params, strict=True)]
+        args = [as_argument(self, a, self.type_of(p), by, b) for a, p in zip(args, f.params, strict=True)]
         key = (name, tuple([pattern_of(a) for a in args]))
         if key not in self.copies:
             self.copies[key] = self.supply.fresh_global(f"{name.name_hint}_vmap")
@@ -199,60 +195,15 @@ class Batcher(Context):
             self.waiting[key] = None
         passed = [e for a in args for e in self.flattened(a)]
         more = [d for a in args for d in self.outer_rows(a)]
-        more += [v for v in self.type_params_around(key[1]) if v not in by]
+        more += [v for v in type_params_around(self, key[1]) if v not in by]
         more += [self.types.batched(a, self.rows) if is_type(a) else a for a in type_args]
         if self.fixed_rows is None:
             assert self.witness is not None
             passed, more = [self.witness, *passed], [self.rows, *more]
-        pattern = self.instance(self.results[key], f.ret_type, t)
+        pattern = instance(self, self.results[key], f.ret_type, t)
         result = self.type_at(pattern, t, self.rows)
         call = Call(made, tuple(passed), None, tuple(more))
         return self.open(b.bind(call, result, hint), pattern, t, b)
-
-    def passed(self, value: Value, t: Type, by: Mapping[TypeVar, Any], b: Block) -> Value:
-        """A value as an argument of a parameter of type `t`, whose type parameters have arguments: packed
-        where these say what it is.
-        """
-        if isinstance(value, Closure):
-            around = self.type_params_around([pattern_of(value)])
-            if any(by.get(v, v) is not v for v in around):
-                value = self.packed_closure(value, b)
-        if not self.types.is_open(t):
-            return value
-        if isinstance(t, TupleType):
-            assert isinstance(value, Fields)
-            parts = zip(value.values, t.fields, strict=True)
-            return Fields(tuple([self.passed(v, f, by, b) for v, f in parts]))
-        full = self.full(source_type(value))
-        value = self.coerced(value, full, b)
-        return value if isinstance(value, Cell) else Packed(self.atom(value, full, b), t)
-
-    def instance(self, pattern: Pattern, declared: Type, t: Type) -> Pattern:
-        """The pattern of a result of type `t` where the one of its definition is `declared`."""
-        if not self.types.is_open(declared):
-            return pattern
-        if isinstance(declared, TupleType):
-            assert isinstance(t, TupleType)
-            parts = zip(pattern, declared.fields, t.fields, strict=True)
-            return tuple([self.instance(p, d, f) for p, d, f in parts])
-        return self.full(t)
-
-    def type_params_around(self, patterns: Sequence[Pattern]) -> list[TypeVar]:
-        """The type parameters that the types of known functions mention, of the definitions that they are
-        from.
-        """
-        found: dict[TypeVar, None] = {}
-        stack = list(patterns)
-        while stack:
-            pattern = stack.pop()
-            if isinstance(pattern, Known):
-                stack += [p for _, p in pattern.captured]
-                if pattern.function not in self.around:
-                    self.around[pattern.function] = type_params_in(pattern.function, self.type_of)
-                found.update(dict.fromkeys(self.around[pattern.function]))
-            elif isinstance(pattern, tuple):
-                stack += pattern  # pyright: ignore[reportUnknownVariableType]
-        return list(found)
 
     def body(self, name: GlobalVar, args: Sequence[Value], b: Block) -> Task:
         """The value of a definition that stands here itself, for these arguments."""
@@ -299,9 +250,9 @@ class Batcher(Context):
                 made = Grad(kind, self.packed_closure(f, b).expr, span=e.span)
                 return Packed(b.bind(made, self.types.batched(t, self.rows), name), t)
             case If():
-                return (yield self.branching(e, name, b))
+                return (yield branching(self, e, name, b))
             case Match():
-                return (yield self.match(e, name, b))
+                return (yield matched(self, e, name, b))
             case RefCreate() | RefRead() | RefWrite():
                 return self.reference(e, name, b)
             case Let():
@@ -412,75 +363,10 @@ class Batcher(Context):
         made = Function(tuple(params), inside.finish(body), self.types.batched(t.ret_type, self.rows))
         return Packed(b.bind(made, self.types.batched(t, self.rows), "f"), t)
 
-    # --- control flow ---
-
-    def branching(self, e: If, name: str, b: Block) -> Task:
-        """An `if`."""
-        cond = self.value(e.cond, b)
-        if isinstance(cond, Rows):
-            is_cheaper = self.may_select and all(map(is_cheap, (e.true_branch, e.false_branch)))
-            if is_cheaper and is_numeric(self.type_of(e)):
-                return (yield self.selected(cond, e, name, b))
-            return (yield self.partition(cond, e, name, b))
-        assert isinstance(cond, Shared)
-        yes, no = Block(), Block()
-        values = (yield self.block(e.true_branch, yes)), (yield self.block(e.false_branch, no))
-        t = self.type_of(e)
-        pattern = settled(joined(pattern_of(values[0]), pattern_of(values[1])))
-        branches = [
-            inside.finish(self.pack(self.coerced(v, pattern, inside), inside))
-            for v, inside in zip(values, (yes, no), strict=True)
-        ]
-        made = If(cond.expr, *branches, span=e.span)
-        return self.open(b.bind(made, self.type_at(pattern, t, self.rows), name), pattern, t, b)
-
-    def selected(self, cond: Rows, e: If, name: str, b: Block) -> Task:
-        """An `if` whose branches both run for all rows: they cannot fail, and cost little."""
-        values = (yield self.block(e.true_branch, b)), (yield self.block(e.false_branch, b))
-        t = self.type_of(e)
-        full = self.full(t)
-        return self._selected(cond, [self.coerced(v, full, b) for v in values], name, b)
-
-    def _selected(self, cond: Rows, values: Sequence[Value], name: str, b: Block) -> Value:
-        first = values[0]
-        if isinstance(first, Fields):
-            parts = zip(*[v.values for v in values if isinstance(v, Fields)], strict=True)
-            return Fields(tuple([self._selected(cond, p, name, b) for p in parts]))
-        assert isinstance(first, Rows)
-        return self.operate(Where(), [cond, *values], first.type, name, b)
-
     def partition(self, cond: Rows, e: If, name: str, b: Block) -> Task:
         """An `if` on a condition that differs from row to row."""
         raise NeedsPartitionError
         yield
-
-    def match(self, e: Match, name: str, b: Block) -> Task:
-        """A match: the structure of what is matched is one for all rows."""
-        of = self.type_of(e.data)
-        data = self.value(e.data, b)
-        pattern = pattern_of(data)
-        is_shared = pattern == self.least(of) and not isinstance(data, Closure | Cell)
-        is_shared = is_shared and not self.types.is_open(of)
-        if not is_shared:
-            data = self.coerced(data, self.full(of), b)
-        atom = self.atom(data, self.least(of) if is_shared else self.full(of), b)
-        blocks: list[Block] = []
-        values: list[Value] = []
-        sides: list[Any] = []
-        for c in e.clauses:
-            blocks.append(Block())
-            sides.append(batched_pattern(self, c.lhs, of, is_shared, blocks[-1]))
-            values.append((yield self.block(c.rhs, blocks[-1])))
-        t = self.type_of(e)
-        result = settled(pattern_of(values[0])) if values else self.least(t)
-        for v in values[1:]:
-            result = settled(joined(result, pattern_of(v)))
-        clauses = [
-            Clause(lhs, inside.finish(self.pack(self.coerced(v, result, inside), inside)), span=c.span)
-            for c, lhs, v, inside in zip(e.clauses, sides, values, blocks, strict=True)
-        ]
-        made = Match(atom, tuple(clauses), e.complete, span=e.span)
-        return self.open(b.bind(made, self.type_at(result, t, self.rows), name), result, t, b)
 
     # --- references ---
 
@@ -495,14 +381,3 @@ class Batcher(Context):
                 return written_cell(self, self.value(ref, b), self.value(value, b), e.span, b)
             case _:
                 raise AssertionError(e)
-
-
-def type_params_in(f: Function, type_of: Types) -> tuple[TypeVar, ...]:
-    """The type parameters that the types in a function mention, but its own."""
-    found: dict[TypeVar, None] = {}
-    for e in post_order(f):
-        types = [type_of(e)] if isinstance(e, Var) else list(e.type_args) if isinstance(e, Call) else []
-        for t in types:
-            if isinstance(t, Type):
-                found.update(dict.fromkeys([v for v in type_post_order(t) if isinstance(v, TypeVar)]))
-    return tuple([v for v in found if v not in f.type_params])

@@ -3,8 +3,9 @@ where `out_axes` says.
 """
 
 from relay.autodiff.values import Block
-from relay.batching.batcher import Batcher, NeedsPartitionError, type_params_in
+from relay.batching.batcher import Batcher, NeedsPartitionError
 from relay.batching.partition import Partitioner
+from relay.batching.type_params import type_params_in
 from relay.batching.values import Fields, Pattern, Rows, Value, pattern_of
 from relay.diagnostic import fail
 from relay.ir.axes import Axes
