@@ -8,6 +8,10 @@ import pytest
 import relay
 from backend.xla.near import assert_near
 from relay.interpreter.value import ConstructorValue
+from relay.op.base import sample
+from relay.op.family import Elementwise
+from relay.op.kind import Derivative
+from relay.op.registry import alias_of, builders, operator, registry
 
 pytestmark = pytest.mark.extras
 pytest.importorskip("jax", reason="needs jax, which `.ci/run-extras jax` installs")
@@ -139,3 +143,42 @@ def test_a_definition_is_compiled_for_a_few_structures_of_its_arguments() -> Non
         assert built(value) == sum(range(n))
         value = ConstructorValue(cons, (np.int32(n), value))
     assert built.by_name["main"].not_whole == "it is compiled for 16 structures of its arguments already"
+
+
+def test_what_is_refused_for_some_shapes_is_not_traced_for_ever_more() -> None:
+    text = """def @main(%n: int32, %x: Tensor[(m,), float32]) -> Tensor[(m,), float32] {
+      if (%n == 0) { %x } else { tanh(@main(%n - 1, %x)) }
+    }"""
+    built = relay.build(relay.parse(text), "xla")
+    whole = built.by_name["main"].whole
+    for size in range(1, 8):
+        assert_near(built(2, np.ones(size, "float32")), np.tanh(np.tanh(np.ones(size, "float32"))))
+    (by_shape,) = whole.refused.values()
+    assert len(by_shape) == 4
+
+
+def test_a_users_operator_for_numpy_alone_is_the_hosts() -> None:
+    kept = [(table, dict(table)) for table in (registry, builders, alias_of)]
+
+    @operator("test.copied")
+    class Copied(Elementwise):
+        """The operand, by a reference that NumPy alone runs."""
+
+        derivative = Derivative.ZERO
+        samples = (sample("3 float32"),)
+
+        def reference(self, np: Any, x: Any) -> Any:
+            y = x.copy()
+            y[...] = x
+            return y
+
+    try:
+        x = relay.var("x", shape=(100,), dtype="float32")
+        built = relay.build(relay.Function([x], relay.tanh(Copied()(relay.exp(x)))), "xla")
+        found = built(np.zeros(100, "float32"))
+    finally:
+        for table, before in kept:
+            table.clear()
+            table.update(before)
+    np.testing.assert_allclose(found, np.full(100, np.tanh(1)), rtol=1e-5)
+    assert list(built.report().host) == ["test.copied"]

@@ -8,7 +8,7 @@ from relay.backend.xla.data import Known, Structure, flatten
 from relay.backend.xla.host_operators import HOST_ELEMENTS, HostOperator, on_host
 from relay.backend.xla.namespace import Namespace
 from relay.backend.xla.operators import applied_operator, static_size
-from relay.backend.xla.program import Program, xla_context
+from relay.backend.xla.program import Program, first_line, xla_context
 from relay.backend.xla.segment import Compiled, Segment, StepRefusedError
 from relay.backend.xla.segments import Step, arrange
 from relay.interpreter.code import Code, Draft, Register
@@ -143,11 +143,6 @@ class HybridMachine(Interpreter):
 def operator_of(s: Step) -> Any:
     """What a step does, as part of a key."""
     return s.does.op if isinstance(s.does, HostOperator) else s.does
-
-
-def first_line(error: Exception) -> str:
-    """What an error says first."""
-    return str(error).partition("\n")[0]
 
 
 def on_device(np: Namespace, value: Any) -> Any:

@@ -74,8 +74,8 @@ def traced(np: "Namespace", op: Any, operands: Any) -> Any:
         raise
     except Exception as error:
         # The reference of a user's operator may be for NumPy alone.
-        first = str(error).partition("\n")[0]
-        raise UntraceableError(f"`{op.name}` is not for arrays that are traced: {first}") from None
+        reason = str(error).partition("\n")[0]
+        raise UntraceableError(f"`{op.name}` is not for arrays that are traced: {reason}") from None
     return unboxed_known(found)
 
 

@@ -61,6 +61,11 @@ def xla_context(jax: Any, device: Any) -> Generator[None]:
         yield
 
 
+def first_line(error: Exception) -> str:
+    """What an error says first."""
+    return str(error).partition("\n")[0]
+
+
 def is_large(e: Constant) -> bool:
     """Whether a constant is an argument of compiled code."""
     return e.type is not None and e.value.dtype != object and e.value.nbytes > EMBEDDED_BYTES

@@ -53,4 +53,5 @@ class Report:
 def of_entry(e: "Entry") -> EntryReport:
     """The report on an entry."""
     w = e.whole
-    return EntryReport(w.name.name_hint, e.calls, w.operators, tuple(dict.fromkeys(w.refused.values())))
+    reasons = [reason for by_shape in w.refused.values() for reason in by_shape.values()]
+    return EntryReport(w.name.name_hint, e.calls, w.operators, tuple(dict.fromkeys(reasons)))

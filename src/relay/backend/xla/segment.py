@@ -78,7 +78,8 @@ class Segment:
                     if self.computed(piece, values, plan):
                         return self.again(operands)
                 except StepRefusedError as refused:
-                    plan[at : at + 1] = self.split(piece, refused)
+                    # A new list: other threads are in the one before.
+                    plan = self.plans[kinds] = [*plan[:at], *self.split(piece, refused), *plan[at + 1 :]]
                     continue
             at += 1
         return self.result(values)

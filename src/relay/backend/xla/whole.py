@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from threading import Lock
-from typing import Any
+from typing import Any, NoReturn
 
 from relay.backend.xla.data import FUNCTIONS, REFERENCES, Structure, flatten
 from relay.backend.xla.host_operators import is_on_device
-from relay.backend.xla.program import Program, xla_context
+from relay.backend.xla.program import Program, first_line, xla_context
 from relay.backend.xla.results import host_array, result_of
 from relay.backend.xla.shapes import shape_of
 from relay.backend.xla.trace import Trace
@@ -16,6 +16,9 @@ from relay.op.traced import UntraceableError
 
 MAX_STRUCTURES = 16
 """For how many structures of its arguments a definition is compiled."""
+
+MAX_REFUSALS = 4
+"""For how many shapes it is tried to compile a definition for a structure that it was refused for."""
 
 
 class FailedError(Exception):
@@ -31,8 +34,8 @@ class Whole:
         self.name = name
         self.device = device
         self.kept: dict[Structure, Any] = {}
-        self.refused: dict[Any, str] = {}
-        """Why it is not compiled for some structures and shapes of arguments."""
+        self.refused: dict[Structure, dict[Any, str]] = {}
+        """Why it is not compiled for some structures of arguments, by their shapes."""
         self.operators = 0
         """How many operators were traced last."""
         self.lock = Lock()
@@ -43,9 +46,11 @@ class Whole:
         Raises `UntraceableError` where it has no form for XLA, `FailedError` where it fails.
         """
         leaves, structure = flatten(tuple(args))
-        key = (structure, tuple(map(shape_of, leaves))) if self.refused else None
-        if key in self.refused:
-            raise UntraceableError(self.refused[key])
+        known = self.refused.get(structure)
+        if known is not None:
+            reason = known.get(tuple(map(shape_of, leaves)))
+            if reason is not None or len(known) == MAX_REFUSALS:
+                raise UntraceableError(reason or next(iter(known.values())))
         jax = self.program.jax
         try:
             with xla_context(jax, self.device):
@@ -54,12 +59,14 @@ class Whole:
                     raise FailedError
             return found.func(*(found.args if on_device else map(host_array, found.args)))
         except UntraceableError as error:
-            self.refused[structure, tuple(map(shape_of, leaves))] = str(error)
-            raise
+            self.refuse(structure, leaves, str(error))
         except jax.errors.JaxRuntimeError as error:
-            reason = f"XLA: {str(error).partition(chr(10))[0]}"
-            self.refused[structure, tuple(map(shape_of, leaves))] = reason
-            raise UntraceableError(reason) from None
+            self.refuse(structure, leaves, f"XLA: {first_line(error)}")
+
+    def refuse(self, structure: Structure, leaves: Sequence[Any], reason: str) -> NoReturn:
+        """Keep in mind that there is no form for arguments of a structure and of shapes, and why."""
+        self.refused.setdefault(structure, {})[tuple(map(shape_of, leaves))] = reason
+        raise UntraceableError(reason) from None
 
     def here(self, leaves: Sequence[Any]) -> list[Any]:
         """Arguments of which none lies on another device."""
