@@ -57,6 +57,8 @@ def test_targets_and_options_that_are_not_there(mod: relay.IRModule) -> None:
     assert "did you mean `xla tpu`?" in refused(mod, "xla tpuu")
     assert "`xla`, or one of xla cpu, xla gpu, xla tpu" in refused(mod, "xla here and there")
     assert "did you mean `xla`?" in refused(mod, "xlaa")
+    with pytest.raises(relay.RelayError, match="`xla` is no processor that machine code is for"):
+        relay.build(mod, ["native", "xla"])
     for options in ({"threads": 2}, {"batch": "dynamic"}, {"donate": "x"}):
         (name,) = options
         assert f"error[unknown-option]: programs for XLA have no option `{name}`" in refused(mod, **options)
