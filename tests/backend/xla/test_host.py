@@ -1,5 +1,6 @@
 """Why programs are not computed as a whole, and what fails is the diagnostic of the interpreter."""
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -143,6 +144,18 @@ def test_a_definition_is_compiled_for_a_few_structures_of_its_arguments() -> Non
         assert built(value) == sum(range(n))
         value = ConstructorValue(cons, (np.int32(n), value))
     assert built.by_name["main"].not_whole == "it is compiled for 16 structures of its arguments already"
+
+
+def test_a_call_near_the_end_of_pythons_stack_runs_in_segments() -> None:
+    nested = "".join([f"if (%x > {i}f) {{ " for i in range(30)]) + "%x" + " } else { 0f }" * 30
+    built = relay.build(relay.parse(f"def @main(%x: float32) {{ {nested} }}"), "xla")
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(250)
+    try:
+        assert built(31.0) == 31
+    finally:
+        sys.setrecursionlimit(limit)
+    assert built.by_name["main"].not_whole.startswith("branches on computed values nest deeper")
 
 
 def test_what_is_refused_for_some_shapes_is_not_traced_for_ever_more() -> None:

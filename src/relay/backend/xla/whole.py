@@ -60,6 +60,10 @@ class Whole:
             return found.func(*(found.args if on_device else map(host_array, found.args)))
         except UntraceableError as error:
             self.refuse(structure, leaves, str(error))
+        except RecursionError:
+            self.refuse(
+                structure, leaves, "branches on computed values nest deeper than Python's stack allows"
+            )
         except jax.errors.JaxRuntimeError as error:
             self.refuse(structure, leaves, f"XLA: {first_line(error)}")
 
