@@ -9,7 +9,7 @@ import numpy as np
 
 from relay.analysis.well_formedness import assert_well_formed
 from relay.diagnostic import RelayError
-from relay.interpreter import lower
+from relay.interpreter import machine
 from relay.interpreter.machine import Interpreter
 from relay.interpreter.value import ConstructorValue, RefValue
 from relay.ir.module import IRModule
@@ -40,7 +40,7 @@ def plain(value: Any) -> Any:
 def counting() -> Iterator[Counter[str]]:
     """Counts how often each operator runs."""
     counts: Counter[str] = Counter()
-    original, original_value = lower.operator_function, lower.operator_value
+    original, original_value = machine.operator_function, machine.operator_value
 
     def counted(world: Any, e: Any) -> Callable[..., Any]:
         run = original(world, e)
@@ -62,11 +62,11 @@ def counting() -> Iterator[Counter[str]]:
         value.apply = call
         return value
 
-    lower.operator_function, lower.operator_value = counted, counted_value
+    machine.operator_function, machine.operator_value = counted, counted_value
     try:
         yield counts
     finally:
-        lower.operator_function, lower.operator_value = original, original_value
+        machine.operator_function, machine.operator_value = original, original_value
 
 
 def outcome(mod: IRModule, args: tuple[Any, ...], entry: str = "main") -> tuple[Any, Counter[str]]:
