@@ -100,6 +100,11 @@ def first_and_last(operands: list[Any]) -> list[tuple[Any, ...]]:
     return found if len(found) < 2 else [found[0], found[-1]]
 
 
+def only_all(operands: list[Any]) -> list[tuple[Any, ...]]:
+    """All operands: what is compiled but in long tests."""
+    return [*choices(operands)][-1:]
+
+
 CHOICES = pytest.mark.parametrize(
     "choose", [first_and_last, pytest.param(choices, marks=pytest.mark.long)], ids=["some", "every"]
 )
@@ -300,7 +305,9 @@ def test_rows_and_sizes_may_be_known_or_not(name: str, s: Sample, count: int, is
         agree(relay.run(relay.infer(IRModule.from_expr(f)), "main", values), wanted, (s, which))
 
 
-@CHOICES
+@pytest.mark.parametrize(
+    "choose", [only_all, pytest.param(choices, marks=pytest.mark.long)], ids=["all", "every"]
+)
 @pytest.mark.parametrize("name", [n for n in NAMES if not registry[n].is_pointwise])
 def test_a_batched_call_in_machine_code_is_the_stack_of_rows(name: str, choose: Any) -> None:
     mod, cases = IRModule(), list[Any]()
