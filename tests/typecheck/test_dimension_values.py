@@ -250,6 +250,12 @@ def test_a_tensor_is_preferred_to_a_data_type(constructors: str) -> None:
     assert "match" not in str(relay.infer(relay.parse(text)))
 
 
+def test_a_size_that_is_solved_is_preferred_to_several_constructors() -> None:
+    text = "type Row[n: Dim] { Row(Tensor[(n,), int8]), Other(Tensor[(n,), int16]) }"
+    text += "def @main(%r: Row[n], %t: Tensor[(2 * n + 1,), int8]) { n }"
+    assert "match" not in str(relay.infer(relay.parse(text)))
+
+
 @pytest.mark.parametrize("kind", ["interpreter", "native"])
 def test_closures_capture_what_a_dimension_of_the_function_around_needs(kind: str) -> None:
     text = """

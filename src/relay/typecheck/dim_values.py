@@ -69,9 +69,11 @@ class Determined:
                     self.solved.setdefault(d, (place, d, d))
                 elif isinstance(d, DimExpr):
                     open_.append((place, d))
-        for place, d in chosen:
-            self.solved.setdefault(d, (place, d, d))
         self._solve(open_)
+        if any(d not in self.solved for _, d in chosen):
+            for place, d in chosen:
+                self.solved.setdefault(d, (place, d, d))
+            self._solve(open_)
 
     def _solve(self, sizes: list[tuple[Place, Dim]]) -> None:
         """Solve sizes with one unknown variable, and those that wait for it."""
