@@ -4,9 +4,24 @@ It is 0 until something that is required does not hold; then it is the number of
 so.  Who called the program looks at it afterwards, and has the interpreter say what is wrong.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from relay.diagnostic import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """What an operator requires: the diagnostic where it does not hold, as far as it is known before.
+
+    `message` is empty where it tells values.
+    """
+
+    code: str
+    message: str
+    span: Span | None
 
 
 class Checks:
@@ -15,15 +30,18 @@ class Checks:
     def __init__(self, jax: Any) -> None:
         """None so far."""
         self.jax = jax
-        self.count = 0
+        self.requirements: list[Requirement] = []
+        """By their numbers, from 1 on."""
+        self.span: Span | None = None
+        """Where the operator stands that is traced."""
         self.failed: Any = np.int32(0)
         """A scalar int32."""
 
-    def require(self, ok: Any) -> None:
+    def require(self, ok: Any, code: str, message: str) -> None:
         """Let the program fail where an element of `ok` is false, an array of bool."""
         if isinstance(ok, np.ndarray | np.generic) and ok.all():
             return
-        self.count += 1
-        number = np.int32(self.count)
+        self.requirements.append(Requirement(code, message, self.span))
+        number = np.int32(len(self.requirements))
         jnp = self.jax.numpy
         self.failed = jnp.where((self.failed == 0) & ~jnp.all(ok), number, self.failed)

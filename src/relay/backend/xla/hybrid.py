@@ -113,7 +113,7 @@ class HybridMachine(Interpreter):
                         raise StepRefusedError(at, str(error)) from None
                 else:
                     values[s.out] = tuple(operands) if s.does is None else operands[0][s.does]
-            failed = np.array(np.checks.failed) if np.checks.count else None
+            failed = np.array(np.checks.failed) if np.checks.requirements else None
             return failed, [on_device(np, values[r]) for r in outs]
 
         jax = self.program.jax

@@ -19,9 +19,8 @@ class Namespace:
         return getattr(self.jax.numpy, name)
 
     def require(self, ok: Any, code: str, message: str) -> None:
-        """Let the program fail where an element of `ok` is false; the interpreter says code and message."""
-        del code, message
-        self.checks.require(ok)
+        """Let the program fail where an element of `ok` is false."""
+        self.checks.require(ok, code, message)
 
     def loop(self, count: int, step: Callable[[Any, Any], Any], state: Any) -> Any:
         """`state` after `state = step(i, state)` for each `i` below `count`."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from relay.backend.xla.checks import Requirement
 from relay.backend.xla.data import FUNCTIONS, Known, Structure, flatten
 from relay.backend.xla.functions import Cell
 from relay.interpreter.value import RefValue
@@ -22,6 +23,8 @@ class Result:
 
     structure: Structure
     cells: tuple[Cell, ...]
+    requirements: tuple[Requirement, ...]
+    """What the program requires as it runs, by number from 1 on."""
 
     def __call__(self, *leaves: Any) -> Any:
         """The value that has these arrays for leaves."""
@@ -36,7 +39,7 @@ class Result:
         return value
 
 
-def result_of(value: Any) -> tuple[Sequence[Any], Result]:
+def result_of(value: Any, requirements: Sequence[Requirement]) -> tuple[Sequence[Any], Result]:
     """The arrays in a result, and what is made of them outside."""
     cells: dict[Cell, None] = {}
     while True:
@@ -49,7 +52,7 @@ def result_of(value: Any) -> tuple[Sequence[Any], Result]:
         raise UntraceableError("it gives functions to the outside")
     for cell in cells:
         cell.value = None  # what was traced is gone
-    return leaves, Result(structure, tuple(cells))
+    return leaves, Result(structure, tuple(cells), tuple(requirements))
 
 
 def host_array(x: Any) -> Any:

@@ -210,6 +210,7 @@ class Trace:
         self.count += 1
         if self.count > MAX_OPERATORS:
             raise UntraceableError(f"there are more than {MAX_OPERATORS:,} operators")
+        self.checks.span = None if e is None else e.span
         return applied_operator(self.np, op, args, None if e is None else self.program.types(e))
 
     def applied(self, f: Any, args: Sequence[Any]) -> Step:
