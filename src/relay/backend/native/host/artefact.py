@@ -1,38 +1,36 @@
 """Compiled programs as data: object code, constants and signatures, in memory and in files.
 
-A file begins with `MAGIC`, the version of its format, the length of its header and the header's digest.  The
-header is JSON: the version that wrote the file, the kind of machine, and the same program for one or more
-processors, each with what the processor has to have, a signature, and the numbers of its sections.  Then come
-the sections: object code and, aligned, constants, which are mapped into memory; what several programs have
-alike is there once.  Loading a file executes nothing but the object code for this processor.
+The header of a file (`relay.backend.stored`) has the version that wrote it, the kind of machine, and the same
+program for one or more processors, each with what the processor has to have, a signature, and the numbers of
+its sections.  These are object code and, aligned, constants, which are mapped into memory; what several
+programs have alike is there once.  Loading a file executes nothing but the object code for this processor.
 """
 
-import hashlib
-import json
-import mmap
-import struct
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn, cast
-
-import numpy as np
+from typing import Any, BinaryIO
 
 from relay.backend.native.host.signature import Signature, signature_from_json
 from relay.backend.native.llvm import jit
-from relay.backend.native.memory.tensors import ALIGNMENT, aligned_bytes, unload_image
+from relay.backend.native.memory.tensors import ALIGNMENT, unload_image
 from relay.backend.native.runtime.digests import digests
 from relay.backend.native.runtime.runtime_library import compiled_runtime
+from relay.backend.stored import (
+    RECOMPILE_HINT,
+    FileKind,
+    Sections,
+    StoredFile,
+    align_up,
+    digest,
+    write_file,
+)
 from relay.diagnostic import fail
 from relay.text.files import write_atomically
 from relay.version import VERSION
 
-MAGIC = b"RELAYRLO"
-FORMAT_VERSION = 7
-FIXED_HEADER = struct.Struct("<8sIQ32s")
-"""Magic, version of the format, bytes of the header, digest of the header."""
+KIND = FileKind(b"RELAYRLO", 7)
 PAGE_BYTES = 4096
-RECOMPILE_HINT = "compile the program again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,32 +49,6 @@ class Artefact:
     def is_for_this_processor(self) -> bool:
         """Whether this processor can run it."""
         return set(self.features) <= set(jit.features())
-
-
-class Sections:
-    """The sections of a file: where they begin, those that are alike once."""
-
-    def __init__(self) -> None:
-        """None."""
-        self.pieces: list[Sequence[Any]] = []
-        """What each is made of."""
-        self.places: list[tuple[int, int]] = []
-        """Offset (from the end of the header) and size of each in bytes."""
-        self.digests: list[str] = []
-        self.numbers: dict[str, int] = {}
-        self.end = 0
-
-    def add(self, pieces: Sequence[Any], said: str, alignment: int = 1) -> int:
-        """The number of a section with these pieces, whose digest is given."""
-        if said not in self.numbers:
-            size = sum([memoryview(p).nbytes for p in pieces])
-            start = align_up(self.end, alignment)
-            self.numbers[said] = len(self.pieces)
-            self.pieces.append(pieces)
-            self.places.append((start, size))
-            self.digests.append(said)
-            self.end = start + size
-        return self.numbers[said]
 
 
 def save_artefacts(several: Sequence[Artefact], path: str | Path) -> None:
@@ -98,82 +70,20 @@ def write_artefacts(several: Sequence[Artefact], out: BinaryIO) -> None:
             "features": list(made.features), "codes": numbers, "constants": constants,
             "signature": made.signature.to_json(),
         })  # fmt: skip
-    whole = {
-        "relay": version(), "triple": jit.triple(), "places": sections.places, "digests": sections.digests,
-        "programs": programs,
-    }  # fmt: skip
-    header = json.dumps(whole).encode()
-    out.write(FIXED_HEADER.pack(MAGIC, FORMAT_VERSION, len(header), digest(header)))
-    out.write(header)
-    at = FIXED_HEADER.size + len(header)
-    base = align_up(at, ALIGNMENT)
-    for (start, size), pieces in zip(sections.places, sections.pieces, strict=True):
-        out.write(bytes(base + start - at))
-        for piece in pieces:
-            out.write(piece)
-        at = base + start + size
+    write_file(out, KIND, {"relay": version(), "triple": jit.triple(), "programs": programs}, sections)
 
 
 def read_artefact(path: str | Path, features: Collection[str] | None = None) -> Artefact:
     """The program that a file holds for a processor that can do so much, by default this one (`cannot-read`,
     `bad-artefact`, `other-machine`).
     """
-    name = str(path)
-    data = map_file(name)
-    if data[: len(MAGIC)].tobytes() != MAGIC:
-        fail(
-            "bad-artefact", f"`{name}` is no compiled program", hint="`relay compile` makes one of a program"
-        )
-    if len(data) < FIXED_HEADER.size:
-        fail_damaged(name, "it ends in its first line")
-    _, form, size, said = FIXED_HEADER.unpack(data[: FIXED_HEADER.size].tobytes())
-    if form != FORMAT_VERSION:
-        fail_version(name, f"format {form}", f"format {FORMAT_VERSION}")
-    text = data[FIXED_HEADER.size : FIXED_HEADER.size + size].tobytes()
-    if len(text) < size:
-        fail_damaged(name, "it ends within its header")
-    if digest(text) != said:
-        fail_damaged(name, "its header has been changed")
-    header = cast("dict[str, Any]", json.loads(text))
-    if header["relay"] != version():
-        fail_version(name, header["relay"], version())
-    return read_sections(name, data, header, program_for(name, header, features), FIXED_HEADER.size + size)
-
-
-def read_sections(name: str, data: Any, header: dict[str, Any], program: dict[str, Any], at: int) -> Artefact:
-    """A program of a file, its sections verified against their digests (`bad-artefact`)."""
-    base = align_up(at, ALIGNMENT)
-    places: list[tuple[int, int]] = header["places"]
-    end = base + max([start + size for start, size in places])
-    if len(data) < end:
-        fail_damaged(name, f"it should have {end} bytes and has {len(data)}")
-
-    def section(number: int) -> Any:
-        start, size = places[number]
-        return data[base + start : base + start + size]
-
-    said: list[str] = header["digests"]
-    codes = [section(n).tobytes() for n in program["codes"]]
-    constants = [section(n) for n in program["constants"]]
-    if [digest(code).hex() for code in codes] != [said[n] for n in program["codes"]]:
-        fail_damaged(name, "its code has been changed")
-    if [d.hex() for d in digests([[c] for c in constants])] != [said[n] for n in program["constants"]]:
-        fail_damaged(name, "its constants have been changed")
+    file = StoredFile(str(path), KIND, version())
+    program = program_for(file.name, file.header, features)
+    codes = [file.section(n).tobytes() for n in program["codes"]]
+    constants = [file.section(n) for n in program["constants"]]
+    file.demand(program["codes"], list(map(digest, codes)), "its code has")
+    file.demand(program["constants"], digests([[c] for c in constants]), "its constants have")
     return Artefact(signature_from_json(program["signature"]), codes, constants, program["features"])
-
-
-def map_file(name: str) -> Any:
-    """A file mapped copy-on-write (`cannot-read`)."""
-    from relay.text.files import read_file
-
-    try:
-        with Path(name).open("rb") as file:
-            return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY), "uint8")
-    except (OSError, ValueError):  # nothing that can be mapped
-        data = read_file(name)
-        whole = aligned_bytes(len(data))
-        whole[:] = np.frombuffer(data, "uint8")
-        return whole
 
 
 def program_for(name: str, header: dict[str, Any], features: Collection[str] | None) -> dict[str, Any]:
@@ -193,30 +103,6 @@ def program_for(name: str, header: dict[str, Any], features: Collection[str] | N
     fail("other-machine", f"`{name}` needs what this processor does not have: {several}", hint=hint)
 
 
-def fail_damaged(name: str, why: str) -> NoReturn:
-    """Report a damaged file."""
-    fail("bad-artefact", f"`{name}` is damaged: {why}", hint=f"copy it again, or {RECOMPILE_HINT}")
-
-
-def fail_version(name: str, theirs: str, ours: str) -> NoReturn:
-    """Report a file of another version of the format or of Relay."""
-    fail(
-        "bad-artefact",
-        f"`{name}` was compiled by another version of Relay: {theirs}, not {ours}",
-        hint=RECOMPILE_HINT,
-    )
-
-
 def version() -> str:
     """The version of Relay and of the runtime that the code is linked with."""
     return f"{VERSION}-{compiled_runtime()[0]}"
-
-
-def digest(data: bytes) -> bytes:
-    """The digest of data, 32 bytes."""
-    return hashlib.blake2b(data, digest_size=32).digest()
-
-
-def align_up(n: int, to: int) -> int:
-    """`n` rounded up to a multiple of `to`."""
-    return -(-n // to) * to

@@ -14,7 +14,7 @@ from relay.backend.native.host.direct_calls import DECLARATIONS, Entry
 from relay.backend.native.host.direct_donation import MAX_PAIRS
 from relay.backend.native.host.direct_types import is_direct, is_readable, is_returned
 from relay.backend.native.host.python_objects import Objects, is_supported
-from relay.backend.native.host.signature import EntryPoint, Parts, Signature, Site
+from relay.backend.native.host.signature import EntryPoint, Parts, Signature
 from relay.backend.native.kernels.packed_constants import Packed
 from relay.backend.native.llvm.builder import METADATA, POINTER, Code, Value
 from relay.backend.native.llvm.codegen import compile_tasks, object_code
@@ -36,6 +36,7 @@ from relay.backend.native.program.recording import LAUNCHES, emitted, flush, ope
 from relay.backend.native.runtime.kept_kernels import KeptKernels
 from relay.backend.native.runtime.parallel_map import parallel_map
 from relay.backend.native.runtime.source import inline_bodies
+from relay.backend.stored import Site
 from relay.diagnostic import fail
 from relay.ir.expr import Constant, Function, Tuple, replace
 from relay.ir.module import IRModule

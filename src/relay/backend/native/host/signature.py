@@ -1,23 +1,13 @@
 """What Python has to know of compiled code: entries, functions that come out, places where it may fail."""
 
-import base64
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from relay.backend.native.memory.datatypes import DataTypes
-from relay.diagnostic import Span
+from relay.backend.stored import Site, decode_node, decode_sites, encode_node, encode_sites
 from relay.ir.expr import Function, Tuple, Var
 from relay.ir.module import IRModule, TypeData
 from relay.ir.type import FuncType, GlobalTypeVar
-
-
-class Site(NamedTuple):
-    """A place where a program may fail."""
-
-    code: str
-    message: str
-    span: Span | None
-    hint: str
 
 
 class EntryPoint(NamedTuple):
@@ -82,7 +72,7 @@ class Signature(DataTypes):
             Function((Var("f", t, span=None),), Tuple((), span=None), span=None)
             for t in (*p.functions, *p.callbacks)
         ]
-        places = [Var("site", span=s.span) for s in p.sites]
+        places, said = encode_sites(p.sites)
         return {
             "graph": encode_node(Tuple((*headers, *kinds, *p.references, *places), span=None)),
             "types": [encode_node(d) for d in self.definitions.values()],
@@ -91,7 +81,7 @@ class Signature(DataTypes):
                 for name, e in p.entries.items()
             ],
             "functions": list(p.functions.values()),
-            "sites": [[s.code, s.message, s.hint] for s in p.sites],
+            "sites": said,
             "objects": p.objects,
             "constants": p.constants,
             "results": p.results,
@@ -115,10 +105,7 @@ def signature_from_json(said: Mapping[str, Any]) -> Signature:
     functions = {fields.pop(0).params[0].type_annotation: start for start in said["functions"]}
     callbacks = [fields.pop(0).params[0].type_annotation for _ in range(said["callbacks"])]
     references = [fields.pop(0) for _ in range(said["references"])]
-    sites = [
-        Site(code, message, at.span, hint)
-        for at, (code, message, hint) in zip(fields, said["sites"], strict=True)
-    ]
+    sites = decode_sites(fields, said["sites"])
     definitions = {d.header: d for d in map(decode_node, said["types"])}
     layouts = [(size, tuple(pointers)) for size, pointers in said["layouts"]]
     counts = said["results"], said["slots"]
@@ -137,18 +124,3 @@ def signature_from_json(said: Mapping[str, Any]) -> Signature:
         said["blocks"],
     )
     return Signature(definitions, parts)
-
-
-def encode_node(node: Any) -> list[Any]:
-    """A node as its graph, with its spans."""
-    _, (text, arrays, sources, spans) = node.__reduce__()
-    assert not arrays, "headers have no constants"
-    return [text, sources, base64.b64encode(spans).decode()]
-
-
-def decode_node(said: list[Any]) -> Any:
-    """The inverse of `encode_node`."""
-    from relay.text.pickling import load_node
-
-    text, sources, spans = said
-    return load_node(text, [], [tuple(s) for s in sources], base64.b64decode(spans))
