@@ -160,7 +160,7 @@ class Namespace:
             return Namespace(found)
         return Function(found) if callable(found) and not isinstance(found, type) else found
 
-    def require(self, ok: Any, code: str, message: str) -> None:
+    def require(self, ok: Any, code: str, message: str, hint: str = "") -> None:
         if not np.all(opened(ok)):
             self.failed.append(code)
 

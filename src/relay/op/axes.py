@@ -92,15 +92,18 @@ def check_sizes(t: Checker, sizes: Sequence[Dim], name: str, what: str = "a size
     return tuple(sizes)
 
 
+OUTSIDE = "an index is out of range for its axis"
+
+
 def check_indices(np: Any, indices: Any, size: Any, *, negative: bool = True) -> Any:
     """Indices counted from the front; `index-out-of-range` names the first that is not within the axis."""
     inside = (indices >= (-size if negative else 0)) & (indices < size)
 
-    def message() -> str:
+    def told() -> str:
         first = np.asarray(indices)[np.asarray(~inside)].reshape(-1)[0]
         return f"index {first} is out of range for an axis of size {size}"
 
-    require(np, inside, "index-out-of-range", message)
+    require(np, inside, "index-out-of-range", OUTSIDE, told=told)
     return np.where(indices < 0, indices + size, indices) if negative else indices
 
 
@@ -127,5 +130,5 @@ def placed_index(b: Loops, x: Any, size: Any, *, negative: bool = True) -> Any:
     i = b.as_index(x)
     if negative:
         i = b.choose(b.is_less(i, 0), b.plus(i, size), i)
-    b.require(b.is_within(i, size), "index-out-of-range", "an index is out of range for its axis")
+    b.require(b.is_within(i, size), "index-out-of-range", OUTSIDE)
     return i

@@ -26,7 +26,7 @@ class Tracing(Protocol):
     that place, as are `add`, `mul`, `min` and `max`.
     """
 
-    def require(self, ok: Any, code: str, message: str) -> None:
+    def require(self, ok: Any, code: str, message: str, hint: str = "") -> None:
         """Let the program fail where an element of `ok` is false."""
         ...
 
@@ -65,12 +65,14 @@ def may_hold(np: Any, condition: Any) -> bool:
     return np is not numpy or bool(condition.any())
 
 
-def require(np: Any, ok: Any, code: str, message: str | Callable[[], str], hint: str = "") -> None:
-    """Let the program fail unless all of `ok` is true.  A message that tells values is a function."""
+def require(
+    np: Any, ok: Any, code: str, message: str, hint: str = "", *, told: Callable[[], str] | None = None
+) -> None:
+    """Let the program fail unless all of `ok` is true; with what is `told` of values, where these are known."""
     if np is not numpy:
-        np.require(ok, code, message if isinstance(message, str) else "")
+        np.require(ok, code, message, hint)
     elif not ok.all():
-        fail(code, message if isinstance(message, str) else message(), hint=hint)
+        fail(code, message if told is None else told(), hint=hint)
 
 
 def loop(np: Any, count: int, step: Callable[[Any, Any], Any], state: Any) -> Any:

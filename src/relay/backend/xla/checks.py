@@ -14,14 +14,12 @@ from relay.diagnostic import Span
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """What an operator requires: the diagnostic where it does not hold, as far as it is known before.
-
-    `message` is empty where it tells values.
-    """
+    """What an operator requires: the diagnostic where it does not hold, as far as it is known before."""
 
     code: str
     message: str
     span: Span | None
+    hint: str
 
 
 class Checks:
@@ -37,11 +35,11 @@ class Checks:
         self.failed: Any = np.int32(0)
         """A scalar int32."""
 
-    def require(self, ok: Any, code: str, message: str) -> None:
+    def require(self, ok: Any, code: str, message: str, hint: str) -> None:
         """Let the program fail where an element of `ok` is false, an array of bool."""
         if isinstance(ok, np.ndarray | np.generic) and ok.all():
             return
-        self.requirements.append(Requirement(code, message, self.span))
+        self.requirements.append(Requirement(code, message, self.span, hint))
         number = np.int32(len(self.requirements))
         jnp = self.jax.numpy
         self.failed = jnp.where((self.failed == 0) & ~jnp.all(ok), number, self.failed)

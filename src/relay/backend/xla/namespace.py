@@ -18,9 +18,9 @@ class Namespace:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.jax.numpy, name)
 
-    def require(self, ok: Any, code: str, message: str) -> None:
+    def require(self, ok: Any, code: str, message: str, hint: str = "") -> None:
         """Let the program fail where an element of `ok` is false."""
-        self.checks.require(ok, code, message)
+        self.checks.require(ok, code, message, hint)
 
     def loop(self, count: int, step: Callable[[Any, Any], Any], state: Any) -> Any:
         """`state` after `state = step(i, state)` for each `i` below `count`."""

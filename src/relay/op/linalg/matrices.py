@@ -105,7 +105,7 @@ def refusing(np: Numpy, code: str, message: str, hint: str, f: Callable[..., Any
     except _np.linalg.LinAlgError:
         fail(code, message, hint=hint)
     if np is not _np:
-        require(np, np.isfinite(found), code, message)
+        require(np, np.isfinite(found), code, message, hint)
     return found
 
 
