@@ -68,7 +68,7 @@ def may_hold(np: Any, condition: Any) -> bool:
 def require(
     np: Any, ok: Any, code: str, message: str, hint: str = "", *, told: Callable[[], str] | None = None
 ) -> None:
-    """Let the program fail unless all of `ok` is true; with what is `told` of values, where these are known."""
+    """Let the program fail unless all of `ok` is true, with what is `told` of values if these are known."""
     if np is not numpy:
         np.require(ok, code, message, hint)
     elif not ok.all():
