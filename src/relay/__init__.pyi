@@ -283,6 +283,7 @@ from relay.op.signatures import (
     searchsorted as searchsorted,
     sequence_mask as sequence_mask,
     shape_of as shape_of,
+    shard as shard,
     sigmoid as sigmoid,
     sign as sign,
     sin as sin,

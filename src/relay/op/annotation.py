@@ -1,14 +1,18 @@
 """Operators that change nothing: they mark places in a program for passes, backends and people."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from relay.ir.expr import Expr
+from relay.ir.type import Dim, Type
 from relay.op.base import Array, Numpy, sample
 from relay.op.family import Elementwise
 from relay.op.kind import Derivative, Fusion
 from relay.op.native import Scalars
 from relay.op.numeric import apply
 from relay.op.registry import operator
+from relay.op.relation import Typing
 
 PLACES = (sample("2x3 float32"), sample("bool"), sample("0 int32"))
 
@@ -142,3 +146,53 @@ class Debug(Mark):
     relay> debug([1.0, 2.0])
     [1.0, 2.0]
     """
+
+
+@operator("shard")
+class Shard(Mark):
+    """The operand, split over the devices of a mesh: for each axis `spec` names the axis of the mesh that it
+    is split along, several of them, or None.
+
+    Axes that `spec` does not reach are whole on each device, so `spec=()` is a copy on each.  On backends
+    without a mesh it is the operand.
+
+    relay> shard([1.0, 2.0], spec=("data",))
+    [1.0, 2.0]
+    """
+
+    is_pointwise = False
+    spec: tuple[str | tuple[str, ...] | None, ...]
+    samples = (
+        sample("2x3 float32", spec=()),
+        sample("2x3 float32", spec=("data", None)),
+        sample("4x2x3 int32", spec=(None, ("data", "model"))),
+        sample("bool", spec=()),
+        sample("0 float32", spec=("data",)),
+    )
+
+    def relate(self, t: Typing, args: Sequence[Type], out: Type) -> None:
+        super().relate(t, args, out)
+        axes = mesh_axes(self.spec)
+        twice = next((a for i, a in enumerate(axes) if a in axes[:i]), None)
+        if twice is not None:
+            t.fail("bad-sharding", f"the axis `{twice}` of the mesh is used twice", hint=ONE_USE)
+        if self.spec:
+            rank = len(t.shape(args[0]))
+            if len(self.spec) > rank:
+                message = f"`spec` names {len(self.spec)} axes of a tensor of rank {rank}"
+                t.fail("bad-sharding", message, hint="it has an axis of the mesh, or None, for each axis")
+
+    def traced(self, np: Any, data: Array) -> Array:
+        return np.sharded(data, self.spec)
+
+    def batch(self, n: Dim, which: Sequence[bool], data: Expr) -> Expr:
+        """Rows are whole where one row says nothing about them."""
+        return replace(self, spec=(None, *self.spec))(data)
+
+
+ONE_USE = "each axis of a mesh splits one axis of a tensor"
+
+
+def mesh_axes(spec: Sequence[Any]) -> list[str]:
+    """The axes of a mesh that a specification names."""
+    return [a for part in spec if part is not None for a in ((part,) if isinstance(part, str) else part)]

@@ -36,6 +36,10 @@ class Tracing(Protocol):
         """
         ...
 
+    def sharded(self, x: Any, spec: Any) -> Any:
+        """`x`, split over the devices of the evaluator's mesh, if it has one, as `shard` says."""
+        ...
+
     def operator(self, op: Any, *operands: Any) -> Any:
         """The value of an operator that another one is made of, on operands of which some may be NumPy's: an
         evaluator knows their values.

@@ -580,6 +580,11 @@ def sequence_mask(data: Operand, valid_length: Operand, mask_value: float = 0.0,
 def shape_of(data: Operand, dtype: DType = "int32") -> Call:
     """The shape of the operand as a tensor of rank 1."""
 
+def shard(data: Operand, spec: Sequence[str | Sequence[str] | None]) -> Call:
+    """The operand, split over the devices of a mesh: `spec` names for each axis the axis of the mesh that
+    it is split along, several of them, or None.
+    """
+
 def sigmoid(data: Operand) -> Call:
     """`1 / (1 + exp(-x))`, without overflow on either side."""
 
