@@ -19,16 +19,22 @@ SOURCE = ROOT / "src" / "relay"
 PAGES = pages()
 CODE = re.compile(r"(arity|assertion|donated|[a-z][a-z0-9]*(-[a-z0-9]+)+)\Z")
 NO_CODES = {
+    "all-gather",
+    "all-reduce",
+    "all-to-all",
     "amx-bf16",
     "amx-int8",
     "amx-tile",
     "basic-block",
+    "collective-broadcast",
+    "collective-permute",
     "d-rr",
     "floating-point",
     "gpt-2",
     "llama-bpe",
     "neon-dot",
     "neon-i8mm",
+    "reduce-scatter",
     "relay-constants",
     "relay-deep",
     "relay-ir",
@@ -73,15 +79,20 @@ def test_there_are_at_least_forty_pages() -> None:
     assert len(PAGES) >= 40
 
 
+NEEDS = {"onnx": "onnx", "torch": "torch", "xla": "jax"}
+"""The packages that pages need, by the first word of their codes."""
+
+
 def marks_of(code: str):
-    """The extra that a page needs, by the first word of its code."""
-    return [getattr(pytest.mark, extra) for extra in ("onnx", "torch") if code.startswith(f"{extra}-")]
+    """The mark of a page that needs a package."""
+    first = code.partition("-")[0]
+    return [getattr(pytest.mark, "extras" if first == "xla" else first)] if first in NEEDS else []
 
 
 @pytest.mark.parametrize("code", [pytest.param(c, marks=marks_of(c)) for c in PAGES])
 def test_page_is_true(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bless: bool) -> None:
     if marks_of(code):
-        pytest.importorskip(code.partition("-")[0])
+        pytest.importorskip(NEEDS[code.partition("-")[0]])
     page = PAGES[code]
     assert page.startswith(f"# {code}\n"), "a page begins with its code"
     monkeypatch.chdir(tmp_path)

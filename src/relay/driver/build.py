@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from relay.analysis.donation import DONATE, donated_params
+from relay.analysis.sharding import MESH, SHARD
 from relay.backend.native.host.artefact import Artefact, read_artefact
 from relay.backend.native.host.cache import compile_cached, compile_instrumented
 from relay.backend.native.host.compiled_module import CompiledModule, callable_module, own_entries
@@ -45,6 +46,10 @@ def build(  # pyright: ignore[reportOverlappingOverload]
     opt_level: int | None = None,
     check_nan: bool = False,
     precision: str | None = None,
+    donate: Sequence[str] | str | None = None,
+    mesh: Mapping[str, int] | None = None,
+    shard: Mapping[str, Any] | None = None,
+    host: bool = True,
 ) -> "XlaModule": ...
 @overload
 def build(
@@ -89,6 +94,9 @@ def build(
     batch: str | None = None,
     precision: str | None = None,
     donate: Sequence[str] | str | None = None,
+    mesh: Mapping[str, int] | None = None,
+    shard: Mapping[str, Any] | None = None,
+    host: bool | None = None,
 ) -> Any:
     """A module as machine code; or an expression, whose value or function is `@main`.
 
@@ -116,15 +124,20 @@ def build(
     `precision`; `built.report()` says what became of the program.
 
     With the target "xla", "xla cpu", "xla gpu" or "xla tpu" the program is an `XlaModule`: XLA compiles its
-    entries when they are called, for a device that JAX finds.
+    entries when they are called, for a device that JAX finds.  `mesh={"data": 4, "model": 2}` spreads them
+    over so many devices, and `shard={"x": ("data", None)}` says of parameters along which axes of the mesh
+    their own are split; these are the attributes `mesh` and `shard` of the entries.  With `host=False`, what
+    XLA does not compute as a whole is `xla-unsupported`.
 
     Raises `attribute-value`, `donated`, `unknown-precision`, `unknown-target`, `other-machine`,
-    `unknown-input`, `argument-type`, `thread-count`, `no-native-code`, `no-xla`, `unknown-option`, and what
-    is wrong with the program.
+    `unknown-input`, `argument-type`, `thread-count`, `no-native-code`, `no-xla`, `unknown-option`,
+    `bad-mesh`, `bad-sharding`, and what is wrong with the program.
     """
     is_xla = isinstance(target, str) and first_word(target) == XLA
     if is_xla:
-        refuse_native({"threads": threads, "batch": batch, "donate": donate})
+        refuse_native({"threads": threads, "batch": batch})
+    else:
+        refuse_xla({"mesh": mesh, "shard": shard, "host": host})
     processors = [] if is_xla else processors_of(target)
     if is_python(mod):
         options = {
@@ -135,7 +148,7 @@ def build(
             "cache": cache,
         }
         options |= {"check_nan": check_nan, "batch": batch, "precision": precision}
-        options |= {"donate": donate}
+        options |= {"donate": donate, "mesh": mesh, "shard": shard, "host": host}
         return _build_python(as_function(mod), params, options)
     mod = _module_of(mod) if isinstance(mod, RelayExpr) else expect_module(mod)
     if params:
@@ -147,14 +160,15 @@ def build(
     if precision is not None:
         precision_named(precision)
     names = named_entries(mod, entries)
+    if donate is not None:
+        mod = with_donation(mod, names, donate)
     if is_xla:
         from relay.backend.xla.built import build_for_xla
 
-        return build_for_xla(mod, target, names, opt_level, precision)
+        mod = with_attributes(mod, names, {MESH: mesh, SHARD: shard})
+        return build_for_xla(mod, target, names, opt_level, precision, host=host is not False)
     if batch is not None:
         mod = with_batching(mod, names, batch)
-    if donate is not None:
-        mod = with_donation(mod, names, donate)
     context = PassContext.current()
 
     def again() -> "InstrumentedProgram":
@@ -182,6 +196,26 @@ def refuse_native(options: Mapping[str, Any]) -> None:
         if value is not None:
             hint = 'it is one of machine code: omit it, or the target "xla"'
             fail("unknown-option", f"programs for XLA have no option `{name}`", hint=hint)
+
+
+def refuse_xla(options: Mapping[str, Any]) -> None:
+    """Refuse options of programs for XLA for machine code (`unknown-option`)."""
+    for name, value in options.items():
+        if value is not None:
+            hint = 'it is one of the target "xla": `relay.build(mod, "xla", ...)`'
+            fail("unknown-option", f"machine code has no option `{name}`", hint=hint)
+
+
+def with_attributes(mod: IRModule, entries: Sequence[str], attrs: Mapping[str, Any]) -> IRModule:
+    """The module with attributes of its entries that are given."""
+    given = {k: v for k, v in attrs.items() if v is not None}
+    out = mod.copy()
+    for name in entries:
+        v = out.get_global_var(name)
+        f = out.functions[v]
+        if isinstance(f, Function):
+            out.functions[v] = replace(f, attrs={**f.attrs, **given})
+    return out
 
 
 def processors_of(target: Any) -> list[Processor]:
@@ -213,26 +247,17 @@ def with_batching(mod: IRModule, entries: Sequence[str], batch: Any) -> IRModule
     """The module with the attribute of its entries that says how calls are batched (`attribute-value`)."""
     from relay.pipelines import is_batched
 
-    out = mod.copy()
+    out = with_attributes(mod, entries, {BATCH: batch})
     for name in entries:
-        v = out.get_global_var(name)
-        f = out.functions[v]
-        if isinstance(f, Function):
-            out.functions[v] = replace(f, attrs={**f.attrs, BATCH: batch})
-            is_batched(out.functions[v])
+        is_batched(out[name])
     return out
 
 
 def with_donation(mod: IRModule, entries: Sequence[str], donate: Sequence[str] | str) -> IRModule:
     """The module with the attribute of its entries that says what callers give up (`donated`)."""
-    out = mod.copy()
+    out = with_attributes(mod, entries, {DONATE: tuple(donate) if isinstance(donate, list) else donate})
     for name in entries:
-        v = out.get_global_var(name)
-        f = out.functions[v]
-        if isinstance(f, Function):
-            names = tuple(donate) if isinstance(donate, list | tuple) else donate
-            out.functions[v] = replace(f, attrs={**f.attrs, DONATE: names})
-            donated_params(out.functions[v])
+        donated_params(out[name])
     return out
 
 

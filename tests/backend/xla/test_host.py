@@ -56,9 +56,9 @@ NESTED = "".join([f"if (%x > {i}f) {{ " for i in range(40)]) + "%x" + " } else {
         (
             "def @main(%n: int32) { arange(0, %n, 1, dtype=int32) }",
             (3,),
-            "values decide the shape of the result",
+            "`arange`: values decide the shape of the result",
         ),
-        ('def @main(%x: float32) { trace("x", %x) }', (3.0,), "it has an effect"),
+        ('def @main(%x: float32) { trace("x", %x) }', (3.0,), "`trace`: it has an effect"),
         (f"def @main(%x: float32) {{ {NESTED} }}", (3.0,), "branches on computed values nest deeper than 32"),
         (
             "def @main(%n: int32) { let %r = ref(1); if (%n > 1) { (%r, ref(2)) } else { (ref(3), %r) }; 2 }",

@@ -58,7 +58,7 @@ def test_an_operator_without_a_form_for_xla_is_the_hosts_between_two_segments() 
     made = built(text, X.reshape(-1)[:200])
     assert made.report().host == {"argwhere": "values decide the shape of the result"}
     assert str(made.report()).splitlines() == [
-        "@main: in segments, since values decide the shape of the result",
+        "@main: in segments, since `argwhere`: values decide the shape of the result",
         f"segments compiled: {made.report().segments}",
         "on the host: argwhere (values decide the shape of the result)",
     ]

@@ -3,10 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
+from relay.analysis.sharding import Sharding, check_marks, sharding_of
 from relay.backend.xla.data import FUNCTIONS, REFERENCES, flatten
-from relay.backend.xla.device_arrays import all_on_host, placed, put_back, stand_ins
+from relay.backend.xla.device_arrays import all_on_host, is_out_of_reach, placed, put_back, stand_ins
+from relay.backend.xla.host_operators import is_on_device
 from relay.backend.xla.hybrid import HybridMachine
-from relay.backend.xla.platforms import first_device, kind_of, load_jax
+from relay.backend.xla.layout import OneDevice, OverMesh
+from relay.backend.xla.platforms import first_device, kind_of, load_jax, mesh_of
 from relay.backend.xla.program import Program, xla_context
 from relay.backend.xla.report import Report
 from relay.backend.xla.whole import FailedError, Whole
@@ -19,6 +22,8 @@ from relay.ir.expr import GlobalVar
 from relay.ir.module import IRModule
 from relay.op.traced import UntraceableError
 from relay.pipelines import optimize_for_xla
+from relay.transform.passes.unused_functions import reached
+from relay.typecheck.infer import infer
 
 ON_DEVICE = "on_device"
 """The argument of a call that leaves its results on the device."""
@@ -27,9 +32,9 @@ ON_DEVICE = "on_device"
 class Entry:
     """A definition that is called from Python."""
 
-    def __init__(self, source: IRModule, whole: Whole, hybrid: HybridMachine) -> None:
+    def __init__(self, source: IRModule, whole: Whole, hybrid: HybridMachine | None) -> None:
         """`source` has the program as it was written, for the diagnostics of what fails; `hybrid` runs what
-        XLA does not compute as a whole.
+        XLA does not compute as a whole, if that is allowed.
         """
         self.whole = whole
         self.hybrid = hybrid
@@ -47,23 +52,43 @@ class Entry:
         code = definition.code
         on_device = ON_DEVICE in named and all(p.name != ON_DEVICE for p in code.function.params)
         on_device = bool(named.pop(ON_DEVICE)) if on_device else False
-        given = [stand_ins(x) for x in arrange(code, *inputs(args, named))]
+        arguments = arrange(code, *inputs(args, named))
+        self.check_not_given_up(arguments)
+        given = [stand_ins(x) for x in arguments]
         values, _ = convert_arguments(code, [x for x, _ in given], self.machine)
         values = [put_back(v, there) for v, (_, there) in zip(values, given, strict=True)]
         try:
             self.not_whole = ""
             return self.whole(values, on_device=on_device)
-        except FailedError:
+        except FailedError as error:
+            if any(map(is_out_of_reach, values)):
+                error.requirement.fail()
             return self.machine.apply(definition, tuple(map(all_on_host, values)))
         except UntraceableError as error:
             self.not_whole = str(error)
-        found = self.in_segments(definition, tuple(map(all_on_host, values)))
+        if self.hybrid is None:
+            self.refuse()
+        found = self.in_segments(self.hybrid, definition, tuple(map(all_on_host, values)))
         return self.placed(found) if on_device else found
 
-    def in_segments(self, definition: Closure, values: tuple[Value, ...]) -> Value:
+    def check_not_given_up(self, arguments: Sequence[Any]) -> None:
+        """Demand that no array was given up in an earlier call (`donated`)."""
+        for name, x in zip(self.whole.params, arguments, strict=True):
+            if any(is_on_device(leaf) and leaf.is_deleted() for leaf in flatten(x)[0]):
+                message = f"the array for `%{name}` of `@{self.__name__}` was given up in an earlier call"
+                hint = f"go on with the result of that call, or omit `%{name}` in `donate`"
+                fail("donated", message, hint=hint)
+
+    def refuse(self) -> NoReturn:
+        """Say why a call is not computed as a whole (`xla-unsupported`)."""
+        hint = "`host=False` demands it" if isinstance(self.whole.layout, OneDevice) else "a mesh needs that"
+        message = f"XLA does not compute `@{self.__name__}` as a whole: {self.not_whole}"
+        fail("xla-unsupported", message, self.whole.stopped, hint=hint)
+
+    def in_segments(self, hybrid: HybridMachine, definition: Closure, values: tuple[Value, ...]) -> Value:
         """The value where the host runs the control flow."""
         try:
-            return self.hybrid.apply(self.hybrid.value_of(self.whole.name), values)
+            return hybrid.apply(hybrid.value_of(self.whole.name), values)
         except RelayError:
             _, structure = flatten(values)
             if structure.has((*FUNCTIONS, *REFERENCES)):
@@ -75,7 +100,7 @@ class Entry:
                 is_repeated.reset(token)
 
     def put(self, named: Mapping[str, Any]) -> tuple[Value, ...]:
-        """Arguments by name on the device (`unknown-input`, `argument-type`)."""
+        """Arguments by name on the devices where calls take them (`unknown-input`, `argument-type`)."""
         definition = self.machine.value_of(self.whole.name)
         params = {p.name: p for p in definition.function.params} if isinstance(definition, Closure) else {}
         sizes: dict[Any, Any] = {}
@@ -87,14 +112,15 @@ class Entry:
                     f"its parameters are {names}" if params else "it has none"
                 )
                 fail("unknown-input", f"the program has no parameter `{name}`", hint=hint)
-            values.append(convert_argument(f"@{self.__name__}", params[name], x, sizes, self.machine.mod))
-        return tuple(map(self.placed, values))
+            given, there = stand_ins(x)
+            value = convert_argument(f"@{self.__name__}", params[name], given, sizes, self.machine.mod)
+            values.append(self.placed(put_back(value, there), name))
+        return tuple(values)
 
-    def placed(self, value: Value) -> Value:
-        """A value with its tensors on the device."""
-        jax = self.whole.program.jax
-        with xla_context(jax, self.whole.device):
-            return placed(jax, self.whole.device, value)
+    def placed(self, value: Value, name: str = "") -> Value:
+        """A value, of a parameter or of none, with its tensors on the devices."""
+        with xla_context(self.whole.program.jax, self.whole.layout.device):
+            return placed(self.whole.layout, value, name)
 
 
 class XlaModule:
@@ -105,10 +131,9 @@ class XlaModule:
     called, for each shape and structure of its arguments.
     """
 
-    def __init__(self, entries: dict[str, Entry], device: Any) -> None:
+    def __init__(self, entries: dict[str, Entry]) -> None:
         """Use `build_for_xla`."""
         self.by_name = entries
-        self.device = device
 
     @property
     def entries(self) -> tuple[str, ...]:
@@ -148,7 +173,8 @@ class XlaModule:
         raise TypeError("a program for XLA is not pickled: build it again in the other process")
 
     def __repr__(self) -> str:
-        return f"<for {self.device}: {', '.join([f'@{n}' for n in self.entries])}>"
+        places = dict.fromkeys([str(e.whole.layout) for e in self.by_name.values()])
+        return f"<for {', '.join(places)}: {', '.join([f'@{n}' for n in self.entries])}>"
 
 
 def build_for_xla(
@@ -157,13 +183,29 @@ def build_for_xla(
     entries: Sequence[str],
     level: int | None = None,
     precision: str | None = None,
+    *,
+    host: bool = True,
 ) -> XlaModule:
-    """A program for a device that XLA compiles for (`no-xla`, `unknown-target`)."""
-    device = first_device(kind_of(target))
+    """A program for devices that XLA compiles for; the `host` may compute what XLA does not, except on a mesh
+    (`no-xla`, `unknown-target`, `bad-mesh`, `bad-sharding`, `donated`).
+    """
+    kind = kind_of(target)
     source = mod.copy()  # the program stays what it is, whatever becomes of the module
+    typed = infer(mod)
+    shardings = {name: sharding_of(typed, name) for name in entries}
     program = Program(optimize_for_xla(mod, entries, level, precision), load_jax())
-    wholes, hybrid = (
-        [Whole(program, GlobalVar(name), device) for name in entries],
-        HybridMachine(program, device),
-    )
-    return XlaModule({w.name.name_hint: Entry(source, w, hybrid) for w in wholes}, device)
+    device = first_device(kind)
+    hybrid = HybridMachine(program, device) if host else None
+    made: dict[str, Entry] = {}
+    for name, sharding in shardings.items():
+        layout = layout_of(program, name, sharding, kind) if sharding else OneDevice(program.jax, device)
+        whole = Whole(program, GlobalVar(name), layout)
+        made[name] = Entry(source, whole, None if sharding else hybrid)
+    return XlaModule(made)
+
+
+def layout_of(program: Program, name: str, sharding: Sharding, kind: str | None) -> OverMesh:
+    """The devices of an entry's mesh (`bad-mesh`, `bad-sharding`)."""
+    mod = program.mod
+    check_marks([mod.functions[v] for v in reached(mod, [mod.get_global_var(name)])], sharding, program.types)
+    return OverMesh(program.jax, sharding, mesh_of(sharding, kind))

@@ -5,11 +5,11 @@ so.  Who called the program looks at it afterwards, and has the interpreter say 
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from relay.diagnostic import Span
+from relay.diagnostic import Span, fail
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,10 @@ class Requirement:
     message: str
     span: Span | None
     hint: str
+
+    def fail(self) -> NoReturn:
+        """The diagnostic, for arguments that are out of reach."""
+        fail(self.code, self.message or "what an operator requires of its operands does not hold", self.span)
 
 
 class Checks:

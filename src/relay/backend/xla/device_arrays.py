@@ -5,8 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from relay.backend.xla.data import flatten
+from relay.backend.xla.data import LEAF, Structure, flatten
 from relay.backend.xla.host_operators import is_on_device, on_host
+from relay.backend.xla.layout import Layout
+
+ONE = Structure((1, LEAF))
+"""The structure of one tensor as the only argument."""
 
 
 def stand_ins(x: Any) -> tuple[Any, Sequence[Any]]:
@@ -34,10 +38,20 @@ def put_back(value: Any, given: Sequence[Any]) -> Any:
     return structure(*[g if is_on_device(g) else leaf for g, leaf in zip(given, leaves, strict=True)])
 
 
-def placed(jax: Any, device: Any, value: Any) -> Any:
-    """A value with its tensors on a device; strings, functions and references as they are."""
-    leaves, structure = flatten(value)
-    return structure(*[x if x.dtype == object else jax.device_put(x, device) for x in leaves])
+def placed(layout: Layout, value: Any, name: str) -> Any:
+    """A value of the parameter `name` with its tensors on the devices of a layout; strings, functions and
+    references as they are.
+    """
+    leaves, structure = flatten((value,))
+    if any(x.dtype == object for x in leaves):
+        return structure(*[x if x.dtype == object else layout.put([x], ONE, (name,))[0] for x in leaves])[0]
+    return structure(*layout.put(leaves, structure, (name,)))[0]
+
+
+def is_out_of_reach(value: Any) -> bool:
+    """Whether the numbers of some tensor cannot be brought to this process."""
+    arrays = filter(is_on_device, flatten(value)[0])
+    return any(x.is_deleted() or not (x.is_fully_addressable or x.is_fully_replicated) for x in arrays)
 
 
 def all_on_host(value: Any) -> Any:

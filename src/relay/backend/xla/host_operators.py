@@ -42,7 +42,7 @@ def on_host(x: Any) -> Any:
 
 def is_on_device(x: Any) -> bool:
     """Whether a value is an array of JAX."""
-    return hasattr(x, "addressable_shards")
+    return hasattr(x, "is_deleted")
 
 
 class Kind(Enum):

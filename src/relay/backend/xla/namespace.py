@@ -4,16 +4,18 @@ from collections.abc import Callable
 from typing import Any
 
 from relay.backend.xla.checks import Checks
+from relay.backend.xla.layout import Layout
 from relay.backend.xla.operators import applied_operator
 
 
 class Namespace:
     """`jax.numpy`, with what `relay.op.traced.Tracing` asks for beside it."""
 
-    def __init__(self, jax: Any, checks: Checks) -> None:
-        """`checks` takes what is required."""
+    def __init__(self, jax: Any, checks: Checks, layout: Layout | None = None) -> None:
+        """`checks` takes what is required; `layout` says which devices arrays are split over."""
         self.jax = jax
         self.checks = checks
+        self.layout = layout
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.jax.numpy, name)
@@ -33,6 +35,10 @@ class Namespace:
         start = (self.jax.numpy.asarray(self.checks.failed), state)
         self.checks.failed, found = self.jax.lax.fori_loop(0, count, body, start)
         return found
+
+    def sharded(self, x: Any, spec: Any) -> Any:
+        """An array that is split over the devices of the mesh, if there is one (`bad-sharding`)."""
+        return x if self.layout is None else self.layout.constrained(x, spec, self.checks.span)
 
     def operator(self, op: Any, *operands: Any) -> Any:
         """The value of an operator on operands, of which some may be known."""

@@ -4,6 +4,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from relay.analysis.sharding import Sharding
 from relay.diagnostic import did_you_mean, fail
 
 OLDEST = (0, 10)
@@ -59,3 +60,21 @@ def is_there(kind: str) -> bool:
         return bool(load_jax().devices(kind))
     except RuntimeError:
         return False
+
+
+def mesh_of(sharding: Sharding, kind: str | None) -> Any:
+    """A mesh of devices of a kind, or of those that JAX prefers (`bad-mesh`, `no-xla`, `unknown-target`)."""
+    first = first_device(kind)
+    jax = load_jax()
+    there = jax.devices(first.platform)
+    if sharding.size > len(there):
+        few = f"JAX finds {len(there)} {first.platform} device{'s' if len(there) > 1 else ''}"
+        hint = f"to try it on the CPU, set XLA_FLAGS=--xla_force_host_platform_device_count={sharding.size}"
+        message = f"the mesh of `@{sharding.name}` has {sharding.size} devices, and {few}"
+        fail("bad-mesh", message, sharding.span, hint=hint)
+    if sharding.size < len(there) and jax.process_count() > 1:
+        message = f"the mesh of `@{sharding.name}` has {sharding.size} devices of {len(there)}"
+        fail("bad-mesh", message, sharding.span, hint="a mesh over several processes has all their devices")
+    sizes, names = tuple(sharding.mesh.values()), tuple(sharding.mesh)
+    types = (jax.sharding.AxisType.Auto,) * len(names)
+    return jax.make_mesh(sizes, names, types, devices=there[: sharding.size])

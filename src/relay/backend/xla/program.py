@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from relay.backend.xla.functions import Closure
+from relay.backend.xla.layout import Layout
 from relay.backend.xla.tail_calls import Loop, find_loop
 from relay.interpreter.binding import constant_value
 from relay.interpreter.placing import Plan, plan
@@ -29,15 +30,15 @@ class Program:
         self.loops: dict[Function, Loop | None] = {}
         seen: set[Expr] = set()
         nodes = [e for f in mod.functions.values() for e in post_order(f, seen)]
-        self.on_devices: dict[Any, list[Any]] = {}
+        self.on_devices: dict[Layout, list[Any]] = {}
         self.constants = [e for e in nodes if isinstance(e, Constant) and is_large(e)]
 
-    def placed(self, device: Any) -> list[Any]:
-        """The values of `constants` on a device, which they are brought to once."""
-        found = self.on_devices.get(device)
+    def placed(self, layout: Layout) -> list[Any]:
+        """The values of `constants` where a layout has them, which they are brought to once."""
+        found = self.on_devices.get(layout)
         if found is None:
             values = [constant_value(e) for e in self.constants]
-            found = self.on_devices[device] = self.jax.device_put(values, device)
+            found = self.on_devices[layout] = layout.everywhere(values)
         return found
 
     def plan(self, name: GlobalVar) -> Plan:

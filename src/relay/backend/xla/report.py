@@ -4,8 +4,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from relay.backend.xla.collectives import collectives_in
+from relay.backend.xla.layout import OverMesh
+
 if TYPE_CHECKING:
     from relay.backend.xla.built import Entry
+    from relay.backend.xla.whole import Whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +22,14 @@ class EntryReport:
     """How many operators the program of XLA has that was traced last; 0 if none could be."""
     reasons: tuple[str, ...]
     """Why calls were not computed as a whole."""
+    mesh: str = ""
+    """The mesh that it is computed on, and what its devices send each other; empty where there is none."""
 
     def __str__(self) -> str:
         if not self.calls:
             return f"@{self.name}: not called yet"
-        whole = [f"whole, {self.operators} operators"] if self.operators else []
+        over = f" over {self.mesh}" if self.mesh else ""
+        whole = [f"whole{over}, {self.operators} operators"] if self.operators else []
         parts = [f"in segments, since {'; '.join(self.reasons)}"] if self.reasons else []
         return f"@{self.name}: {'; '.join([*whole, *parts]) or 'whole'}"
 
@@ -41,8 +48,9 @@ class Report:
     def of(entries: "Iterable[Entry]") -> "Report":
         """The report on entries, which run in segments on one machine."""
         several = list(entries)
-        machine = several[0].hybrid
-        return Report(tuple(map(of_entry, several)), len(machine.known), dict(machine.refused))
+        machine = next((e.hybrid for e in several if e.hybrid is not None), None)
+        found = tuple(map(of_entry, several))
+        return Report(found, len(machine.known), dict(machine.refused)) if machine else Report(found, 0, {})
 
     def __str__(self) -> str:
         compiled = [f"segments compiled: {self.segments}"] if self.segments else []
@@ -54,4 +62,12 @@ def of_entry(e: "Entry") -> EntryReport:
     """The report on an entry."""
     w = e.whole
     reasons = [reason for by_shape in w.refused.values() for reason in by_shape.values()]
-    return EntryReport(w.name.name_hint, e.calls, w.operators, tuple(dict.fromkeys(reasons)))
+    return EntryReport(w.name.name_hint, e.calls, w.operators, tuple(dict.fromkeys(reasons)), mesh_text(w))
+
+
+def mesh_text(w: "Whole") -> str:
+    """The mesh that a definition is computed on, and what its devices send, by the structure of arguments."""
+    if not isinstance(w.layout, OverMesh):
+        return ""
+    sent = [str(collectives_in(w.lowered(s).compile().as_text())) for s in w.kept if s not in w.refused]
+    return f"{w.layout} ({'; '.join(dict.fromkeys(sent))})" if sent else str(w.layout)

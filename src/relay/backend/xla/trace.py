@@ -10,11 +10,13 @@ from typing import Any
 from relay.backend.xla.checks import Checks
 from relay.backend.xla.data import Structure, flatten, is_known
 from relay.backend.xla.functions import Cell, Closure, Frame
+from relay.backend.xla.layout import Layout
 from relay.backend.xla.loops import looped
 from relay.backend.xla.namespace import Namespace
 from relay.backend.xla.operators import applied_operator
 from relay.backend.xla.program import Program
 from relay.backend.xla.shapes import demand, shape_of
+from relay.diagnostic import Span
 from relay.interpreter.binding import constant_value
 from relay.interpreter.unit import Step
 from relay.interpreter.value import ConstructorValue
@@ -57,12 +59,12 @@ MISMATCH = "branches on a computed value give data of different structure"
 class Trace:
     """One evaluation of a program.  Its steps are generators, as `relay.ir.walk.run` takes them."""
 
-    def __init__(self, program: Program, constants: Sequence[Any]) -> None:
-        """`constants` are the values of `program.constants`, on the device."""
+    def __init__(self, program: Program, constants: Sequence[Any], layout: Layout) -> None:
+        """`constants` are the values of `program.constants`, on the devices of `layout`."""
         self.program = program
         self.jax = program.jax
         self.checks = Checks(program.jax)
-        self.np = Namespace(program.jax, self.checks)
+        self.np = Namespace(program.jax, self.checks, layout)
         self.constants = dict(zip(program.constants, constants, strict=True))
         self.cells: list[Cell] = []
         self.globals: dict[GlobalVar, Any] = {}
@@ -71,6 +73,8 @@ class Trace:
         """The functions that are being called, with how many branches their calls are in."""
         self.depth = 0
         self.count = 0
+        self.refused: Span | None = None
+        """Where the operator stands that has no form for XLA."""
 
     # --- nodes
 
@@ -211,7 +215,12 @@ class Trace:
         if self.count > MAX_OPERATORS:
             raise UntraceableError(f"there are more than {MAX_OPERATORS:,} operators")
         self.checks.span = None if e is None else e.span
-        return applied_operator(self.np, op, args, None if e is None else self.program.types(e))
+        try:
+            return applied_operator(self.np, op, args, None if e is None else self.program.types(e))
+        except UntraceableError as error:
+            self.refused = self.checks.span
+            reason = str(error)
+            raise UntraceableError(reason if op.name in reason else f"`{op.name}`: {reason}") from None
 
     def applied(self, f: Any, args: Sequence[Any]) -> Step:
         """The value of a function on arguments."""
