@@ -59,9 +59,13 @@ def test_targets_and_options_that_are_not_there(mod: relay.IRModule) -> None:
     assert "did you mean `xla`?" in refused(mod, "xlaa")
     with pytest.raises(relay.RelayError, match="`xla` is no processor that machine code is for"):
         relay.build(mod, ["native", "xla"])
-    for options in ({"threads": 2}, {"batch": "dynamic"}, {"donate": "x"}):
+    for options in ({"threads": 2}, {"batch": "dynamic"}):
         (name,) = options
         assert f"error[unknown-option]: programs for XLA have no option `{name}`" in refused(mod, **options)
+    for options in ({"mesh": {"data": 8}}, {"shard": {"x": ()}}, {"host": False}):
+        (name,) = options
+        said = refused(mod, "native", **options)
+        assert f"error[unknown-option]: machine code has no option `{name}`" in said
     with pytest.raises(relay.RelayError) as error:
         relay.create_executor("xla", mod, device="cuda")
     assert error.value.diagnostics[0].hint == "omit it, or use `cpu`, `gpu` or `tpu`"

@@ -109,7 +109,7 @@ def sharding_of(mod: IRModule, name: str) -> Sharding | None:
 
 def checked_mesh(value: Any, name: str, span: Span | None) -> dict[str, int]:
     """The value of the attribute `mesh`, a dict of sizes by the names of axes (`bad-mesh`)."""
-    entries = cast("Mapping[Any, Any]", value) if isinstance(value, Mapping) else {}
+    entries: Mapping[Any, Any] = cast("Mapping[Any, Any]", value) if isinstance(value, Mapping) else {}
     is_right = all(isinstance(a, str) and type(n) is int and n > 0 for a, n in entries.items())
     if not entries or not is_right:
         hint = 'it has the number of devices along each axis: mesh: {"data": 4, "model": 2}'
