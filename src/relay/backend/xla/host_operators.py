@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from relay.backend.xla.later import Later
 from relay.interpreter.value import is_tuple
 from relay.op.arrays import unboxed
 
@@ -16,17 +17,25 @@ HOST_ELEMENTS = 64
 class HostOperator:
     """An operator that NumPy computes, wherever its operands are."""
 
-    __slots__ = ("function", "has_form", "is_small", "op")
+    __slots__ = ("decides", "function", "has_form", "is_small", "op")
 
     def __init__(
-        self, op: Any, function: Callable[..., Any], *, is_small: bool = False, has_form: bool = True
+        self,
+        op: Any,
+        function: Callable[..., Any],
+        *,
+        is_small: bool = False,
+        decides: bool = False,
+        has_form: bool = True,
     ) -> None:
         """`function` computes the operator `op` on values of the interpreter.  Its result `is_small` if it
-        has few elements by its type; it `has_form` if XLA may compute it.
+        has few elements by its type, and `decides` if these are integers or truth values; it `has_form` if
+        XLA may compute it.
         """
         self.op = op
         self.function = function
         self.is_small = is_small
+        self.decides = decides
         self.has_form = has_form
 
     def __call__(self, *operands: Any) -> Any:
@@ -37,6 +46,8 @@ def on_host(x: Any) -> Any:
     """A tensor, or a tuple of such, as NumPy has it; other values as they are."""
     if is_tuple(x):
         return tuple(map(on_host, x))
+    if isinstance(x, Later):
+        return x.host()
     return unboxed(np.asarray(x)) if is_on_device(x) else x
 
 
@@ -49,6 +60,7 @@ class Kind(Enum):
     """What a value is to a segment."""
 
     SMALL = "few numbers, which the host computes with"
+    HOST = "numbers that the host has"
     LARGE = "tensors"
     OTHER = "not tensors alone"
 
@@ -57,9 +69,9 @@ def kind_of_value(x: Any) -> Kind:
     """What a value is to a segment."""
     if is_tuple(x):
         kinds = set(map(kind_of_value, x))
-        return next((k for k in (Kind.OTHER, Kind.LARGE) if k in kinds), Kind.SMALL)
+        return next((k for k in (Kind.OTHER, Kind.LARGE, Kind.HOST) if k in kinds), Kind.SMALL)
     if isinstance(x, str):
         return Kind.SMALL
     if isinstance(x, np.ndarray | np.generic):
-        return Kind.SMALL if x.size <= HOST_ELEMENTS else Kind.LARGE
-    return Kind.LARGE if is_on_device(x) else Kind.OTHER
+        return Kind.SMALL if x.size <= HOST_ELEMENTS else Kind.HOST
+    return Kind.LARGE if is_on_device(x) or isinstance(x, Later) else Kind.OTHER
