@@ -1,6 +1,7 @@
 """Programs whose control flow the host runs, and whose operators XLA computes, a segment at a time."""
 
 from collections.abc import Callable, Sequence
+from threading import Lock
 from typing import Any
 
 from relay.backend.xla.checks import Checks
@@ -17,6 +18,7 @@ from relay.interpreter.functions import OperatorValue
 from relay.interpreter.machine import Interpreter
 from relay.interpreter.operators import operator_function, operator_value
 from relay.interpreter.value import FunctionValue, RefValue, is_array
+from relay.ir.dtype import is_integer
 from relay.ir.expr import Call, Op
 from relay.ir.tensor_parts import tensor_parts
 from relay.ir.type import HAS_ANY, HAS_VAR
@@ -31,6 +33,7 @@ class HybridMachine(Interpreter):
     def __init__(self, program: Program, device: Any) -> None:
         """`device` is where these run."""
         self.program = program
+        self.jax = program.jax
         self.device = device
         self.known: dict[Any, Any] = {}
         """The programs of XLA by what they compute."""
@@ -38,6 +41,11 @@ class HybridMachine(Interpreter):
         """Constants on the device, by the identity of those in the program."""
         self.refused: dict[str, str] = {}
         """Why the host computes some operators, by name."""
+        self.dispatches = 0
+        """How many times programs of XLA ran."""
+        self.calls = 0
+        """How many calls of segments these have made."""
+        self.lock = Lock()
         super().__init__(program.mod)
 
     # --- what lowering asks
@@ -48,7 +56,9 @@ class HybridMachine(Interpreter):
         is_small = t is not None and not t.flags & (HAS_ANY | HAS_VAR) and static_size(t) <= HOST_ELEMENTS
         of = [part for a in e.args for _, part in tensor_parts(self.type_of(a))]
         has_form = not isinstance(e.attrs, Effect) and all(part.dtype != "string" for part in of)
-        return HostOperator(e.attrs, operator_function(self, e), is_small=is_small, has_form=has_form)
+        decides = is_small and all(decides_by(p.dtype) for _, p in tensor_parts(t))
+        does = operator_function(self, e)
+        return HostOperator(e.attrs, does, is_small=is_small, decides=decides, has_form=has_form)
 
     def operator_value(self, op: Op) -> OperatorValue:
         """An operator as a first-class value, which the host applies."""
@@ -59,7 +69,11 @@ class HybridMachine(Interpreter):
         """Put segments in the place of runs of operators, and large constants on the device."""
         for register, value in draft.constants.items():
             draft.constants[register] = self.placed_constant(value)
-        arrange(draft, lambda steps, results, constants: Segment(self, steps, results, constants))
+        arrange(draft, self.segment)
+
+    def segment(self, steps: Sequence[Step], results: Sequence[Register], constants: Any) -> Segment:
+        """What computes a run of operators."""
+        return Segment(self, steps, results, constants)
 
     def placed_constant(self, value: Any) -> Any:
         """A constant on the device if it is large."""
@@ -89,6 +103,12 @@ class HybridMachine(Interpreter):
             self.known[key] = self.function(steps, reads, tuple(outs), known)
         return Compiled(self.known[key], reads, tuple(outs))
 
+    def dispatched(self, calls: int) -> None:
+        """Note that a program of XLA runs, and makes some calls of segments."""
+        with self.lock:
+            self.dispatches += 1
+            self.calls += calls
+
     def refuse(self, step: Step, reason: str) -> None:
         """Note why the host does a step."""
         if isinstance(step.does, HostOperator):
@@ -100,6 +120,12 @@ class HybridMachine(Interpreter):
         """From the values that are read to the number of the requirement that failed, None if there are no
         requirements, and the values that are wanted.
         """
+        return self.compiled_function(self.traceable(steps, reads, outs, known))
+
+    def traceable(
+        self, steps: Sequence[Step], reads: Sequence[Register], outs: Sequence[Register], known: Any
+    ) -> Callable[[Sequence[Any]], tuple[Any, Any]]:
+        """That function as JAX traces it."""
 
         def call(inputs: Sequence[Any]) -> tuple[Any, Any]:
             np = Namespace(self.program.jax, Checks(self.program.jax))
@@ -116,10 +142,15 @@ class HybridMachine(Interpreter):
             failed = np.array(np.checks.failed) if np.checks.requirements else None
             return failed, [on_device(np, values[r]) for r in outs]
 
-        jax = self.program.jax
+        return call
+
+    def compiled_function(self, call: Callable[..., Any]) -> Callable[[Sequence[Any]], tuple[Any, Any]]:
+        """A function that JAX traces, compiled."""
+        jax = self.jax
         compiled = jax.jit(call)
 
         def function(inputs: Sequence[Any]) -> tuple[Any, Any]:
+            self.dispatched(1)
             try:
                 return compiled(inputs)
             except jax.errors.JaxRuntimeError as error:
@@ -138,6 +169,11 @@ class HybridMachine(Interpreter):
     def _run(self, code: Code, frame: list[Any]) -> Any:
         with xla_context(self.program.jax, self.device):
             return brought_back(super()._run(code, [placed_in(self.placed, x) for x in frame]))
+
+
+def decides_by(dtype: object) -> bool:
+    """Whether numbers of a dtype are integers or truth values: indices, conditions, counters."""
+    return isinstance(dtype, str) and (dtype == "bool" or is_integer(dtype))
 
 
 def operator_of(s: Step) -> Any:

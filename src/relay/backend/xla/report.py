@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from relay.backend.xla.built import Entry
     from relay.backend.xla.whole import Whole
 
+MANY_FORMS = "it is batched, and given data of a type that has several forms"
+"""Why a call is not compiled for the structure of its arguments."""
+
 
 @dataclass(frozen=True, slots=True)
 class EntryReport:
@@ -41,19 +44,31 @@ class Report:
     entries: tuple[EntryReport, ...]
     segments: int
     """How many programs XLA has compiled for segments."""
+    dispatches: int
+    """How many times programs of XLA ran for segments."""
+    calls: int
+    """How many calls of segments these have made."""
     host: dict[str, str]
     """The operators in segments that the host computes, and why."""
 
     @staticmethod
     def of(entries: "Iterable[Entry]") -> "Report":
-        """The report on entries, which run in segments on one machine."""
+        """The report on entries, of which several may run in segments on one machine."""
         several = list(entries)
-        machine = next((e.hybrid for e in several if e.hybrid is not None), None)
-        found = tuple(map(of_entry, several))
-        return Report(found, len(machine.known), dict(machine.refused)) if machine else Report(found, 0, {})
+        machines = list({id(e.hybrid): e.hybrid for e in several if e.hybrid is not None}.values())
+        return Report(
+            tuple(map(of_entry, several)),
+            sum([len(m.known) for m in machines]),
+            sum([m.dispatches for m in machines]),
+            sum([m.calls for m in machines]),
+            {name: why for m in machines for name, why in m.refused.items()},
+        )
 
     def __str__(self) -> str:
         compiled = [f"segments compiled: {self.segments}"] if self.segments else []
+        if self.dispatches:
+            calls = "" if self.calls == self.dispatches else f" for {self.calls:,} calls of segments"
+            compiled.append(f"dispatches: {self.dispatches:,}{calls}")
         host = [f"on the host: {name} ({why})" for name, why in self.host.items()]
         return "\n".join([*map(str, self.entries), *compiled, *host])
 

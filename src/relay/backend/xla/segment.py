@@ -98,8 +98,9 @@ class Segment:
         for s in self.steps:
             read = {of[r] for r in s.reads}
             op = s.does if isinstance(s.does, HostOperator) else None
-            if read == {Kind.SMALL} and (op is None or op.is_small):
-                of[s.out] = Kind.SMALL
+            is_known = read <= {Kind.SMALL, Kind.HOST}
+            if is_known and (op is None or op.decides or (op.is_small and Kind.HOST not in read)):
+                of[s.out] = Kind.HOST if op is None and Kind.HOST in read else Kind.SMALL
                 first.append(s)
             elif Kind.OTHER in read and op is None:
                 of[s.out] = Kind.OTHER
@@ -135,16 +136,20 @@ class Segment:
 
     def computed(self, steps: tuple[Step, ...], values: dict[Register, Any], plan: Sequence[Piece]) -> bool:
         """Have XLA do some steps; whether something that they require does not hold."""
-        program = self.programs.get(steps)
-        if program is None:
-            program = self.programs[steps] = self.machine.compiled(
-                steps, self.outs(steps, plan), self.constants
-            )
+        program = self.program(steps, plan)
         failed, found = program.function([values[r] for r in program.reads])
         if failed is not None and int(failed):
             return True
         values.update(zip(program.outs, found, strict=True))
         return False
+
+    def program(self, steps: tuple[Step, ...], plan: Sequence[Piece]) -> Compiled:
+        """Some steps as a program of XLA."""
+        found = self.programs.get(steps)
+        if found is None:
+            outs = self.outs(steps, plan)
+            found = self.programs[steps] = self.machine.compiled(steps, outs, self.constants)
+        return found
 
     def outs(self, steps: tuple[Step, ...], plan: Sequence[Piece]) -> tuple[Register, ...]:
         """The registers that others read which some steps write."""
