@@ -15,7 +15,7 @@ from relay.backend.native.program.outline_fused_groups import outline_fused_grou
 from relay.backend.native.program.reserved_attrs import strip_reserved_attrs
 from relay.backend.native.program.splitting import split_long_definitions
 from relay.backend.native.program.unresolved_type_params import instantiate_entries
-from relay.diagnostic import derived_nodes, fail
+from relay.diagnostic import Span, derived_nodes, fail
 from relay.ir.expr import Call, Constant, Expr, Function, Let, Op, Tuple, TupleGetItem, Var
 from relay.ir.module import IRModule
 from relay.ir.type import FuncType, TensorType
@@ -125,12 +125,17 @@ def is_batched(definition: Expr) -> bool:
     if not isinstance(definition, Function):
         return False
     batch = definition.attrs.get(BATCH)
-    if batch not in (None, DYNAMIC):
-        hint = f'write batch="{DYNAMIC}", or omit it'
-        fail("attribute-value", f'`batch` is "{DYNAMIC}", not {batch!r}', definition.span, hint=hint)
+    check_batch(batch, definition.span)
     types = [*[p.type_annotation for p in definition.params], definition.ret_type]
     has_functions = any(isinstance(p, FuncType) for t in types if t is not None for p in type_post_order(t))
     return batch == DYNAMIC and not has_functions
+
+
+def check_batch(batch: object, span: Span | None = None) -> None:
+    """Demand a value that the attribute `batch` may have (`attribute-value`)."""
+    if batch not in (None, DYNAMIC):
+        hint = f'write batch="{DYNAMIC}", or omit it'
+        fail("attribute-value", f'`batch` is "{DYNAMIC}", not {batch!r}', span, hint=hint)
 
 
 SETTLING: tuple[PassFunction, ...] = (

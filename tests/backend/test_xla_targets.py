@@ -59,13 +59,14 @@ def test_targets_and_options_that_are_not_there(mod: relay.IRModule) -> None:
     assert "did you mean `xla`?" in refused(mod, "xlaa")
     with pytest.raises(relay.RelayError, match="`xla` is no processor that machine code is for"):
         relay.build(mod, ["native", "xla"])
-    for options in ({"threads": 2}, {"batch": "dynamic"}):
-        (name,) = options
-        assert f"error[unknown-option]: programs for XLA have no option `{name}`" in refused(mod, **options)
+    assert "error[unknown-option]: programs for XLA have no option `threads`" in refused(mod, threads=2)
     for options in ({"mesh": {"data": 8}}, {"shard": {"x": ()}}, {"host": False}):
         (name,) = options
         said = refused(mod, "native", **options)
         assert f"error[unknown-option]: machine code has no option `{name}`" in said
+    assert "error[attribute-value]: `batch` is \"dynamic\", not 'static'" in refused(mod, batch="static")
+    with pytest.raises(relay.RelayError, match="attribute-value"):
+        relay.create_executor("xla", mod, batch="static")
     with pytest.raises(relay.RelayError) as error:
         relay.create_executor("xla", mod, device="cuda")
     assert error.value.diagnostics[0].hint == "omit it, or use `cpu`, `gpu` or `tpu`"

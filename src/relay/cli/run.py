@@ -37,7 +37,8 @@ from relay.ir.type import (
 from relay.ir.vars import free_vars
 from relay.ir.walk import post_order
 
-BACKENDS = ("native", "xla", "interpreter", "debug")
+COMPILING = ("native", "xla")
+BACKENDS = (*COMPILING, "interpreter", "debug")
 PROFILED_CALLS = 10
 """The number of calls that `--profile` measures."""
 OPTION = re.compile(r"--?[A-Za-z][\w-]*(=.*)?", re.DOTALL)
@@ -141,7 +142,7 @@ def refuse_combinations(
     if check_nan and (is_profiled or is_compiled):
         why = "a compiled program needs its source" if is_compiled else "it cannot be profiled"
         raise click.UsageError(f"--check-nan changes the program: {why}")
-    if batch is not None and (is_compiled or not is_native):
+    if batch is not None and (is_compiled or backend not in COMPILING):
         raise click.UsageError("--batch is for programs that are compiled here")
     if precision is not None and is_compiled:
         raise click.UsageError("--precision is for programs that are compiled here")

@@ -45,6 +45,7 @@ def build(  # pyright: ignore[reportOverlappingOverload]
     entries: Sequence[str] | str | None = None,
     opt_level: int | None = None,
     check_nan: bool = False,
+    batch: str | None = None,
     precision: str | None = None,
     donate: Sequence[str] | str | None = None,
     mesh: Mapping[str, int] | None = None,
@@ -135,7 +136,7 @@ def build(
     """
     is_xla = isinstance(target, str) and first_word(target) == XLA
     if is_xla:
-        refuse_native({"threads": threads, "batch": batch})
+        refuse_native({"threads": threads})
     else:
         refuse_xla({"mesh": mesh, "shard": shard, "host": host})
     processors = [] if is_xla else processors_of(target)
@@ -160,6 +161,8 @@ def build(
     if precision is not None:
         precision_named(precision)
     names = named_entries(mod, entries)
+    if batch is not None:
+        mod = with_batching(mod, names, batch)
     if donate is not None:
         mod = with_donation(mod, names, donate)
     if is_xla:
@@ -167,8 +170,6 @@ def build(
 
         mod = with_attributes(mod, names, {MESH: mesh, SHARD: shard})
         return build_for_xla(mod, target, names, opt_level, precision, host=host is not False)
-    if batch is not None:
-        mod = with_batching(mod, names, batch)
     context = PassContext.current()
 
     def again() -> "InstrumentedProgram":
@@ -344,7 +345,7 @@ def compile(
     """
     options: dict[str, Any] = {"threads": threads, "cache": cache, "check_nan": check_nan}
     options |= {"precision": precision, "donate": donate}
-    return build(what, params=params, batch=batch, **options)
+    return build(what, TARGETS[0], params=params, batch=batch, **options)
 
 
 def load_module(path: str | Path, *, threads: int | None = None) -> CompiledModule:

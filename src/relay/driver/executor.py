@@ -134,10 +134,13 @@ def typed_arguments(
 class CompilingExecutor(Executor):
     """Evaluates expressions over a module by compiling them for a target."""
 
-    def __init__(self, mod: IRModule, *, target: str, check_nan: bool = False) -> None:
+    def __init__(
+        self, mod: IRModule, *, target: str, check_nan: bool = False, batch: str | None = None
+    ) -> None:
         """`mod` has the definitions."""
         super().__init__(mod, check_nan=check_nan)
         self.target = target
+        self.batch = batch
         self.known: dict[Expr, tuple[dict[GlobalVar, Expr], Any]] = {}
         """What has been compiled, and the definitions as they were then."""
 
@@ -145,7 +148,7 @@ class CompilingExecutor(Executor):
         """An entry of a module, compiled."""
         from relay.driver.build import build
 
-        return build(mod, self.target, entries=[entry], check_nan=self.check_nan)
+        return build(mod, self.target, entries=[entry], check_nan=self.check_nan, batch=self.batch)
 
     def result(self, built: Any, args: Sequence[Any]) -> Any:
         """The value of a compiled program on arguments."""
@@ -207,9 +210,9 @@ class CompilingExecutor(Executor):
 class NativeExecutor(CompilingExecutor):
     """Evaluates expressions over a module by compiling them to machine code."""
 
-    def __init__(self, mod: IRModule, *, check_nan: bool = False) -> None:
+    def __init__(self, mod: IRModule, *, check_nan: bool = False, batch: str | None = None) -> None:
         """`mod` has the definitions."""
-        super().__init__(mod, target="native", check_nan=check_nan)
+        super().__init__(mod, target="native", check_nan=check_nan, batch=batch)
 
     def result(self, built: "CompiledModule", args: Sequence[Any]) -> Any:
         """The value of a compiled program on arguments."""
@@ -224,6 +227,7 @@ def create_executor(
     params: Mapping[str, Any] | None = None,
     *,
     check_nan: bool = False,
+    batch: str | None = None,
 ) -> Executor:
     """An executor over `mod`, whose `evaluate` gives values and functions to call; of a Python function, one
     whose `evaluate()` is that function.
@@ -232,9 +236,11 @@ def create_executor(
     `aot`).  `xla` compiles them by XLA for the `device` "cpu", "gpu" or "tpu", or what JAX finds.  `debug`,
     or `interpreter`, is the reference interpreter, which gives the same values.  `params` binds parameters of
     `@main` by name.  With `check_nan`, the first operator that makes a NaN or an infinity
-    fails with `not-finite`, derivatives included.
+    fails with `not-finite`, derivatives included.  With `batch="dynamic"`, programs that are compiled
+    compute operators of many calls of a function together.
 
-    Raises `unknown-executor`, `unknown-target`, `unknown-input`, `argument-type`, `no-xla`.
+    Raises `attribute-value`, `unknown-executor`, `unknown-target`, `unknown-input`, `argument-type`,
+    `no-xla`.
     """
     if kind not in EXECUTORS:
         fail(
@@ -247,6 +253,10 @@ def create_executor(
         if where is not None and first_word(where) not in places:
             known = "`cpu`, `gpu` or `tpu`" if kind == XLA else "`cpu`"
             fail("unknown-target", f"programs cannot run on `{where}`", hint=f"omit it, or use {known}")
+    if batch is not None:
+        from relay.pipelines import check_batch
+
+        check_batch(batch)
     main = as_function(mod) if is_python(mod) else None
     if main is not None:
         mod = main.mod if params else IRModule()
@@ -254,9 +264,13 @@ def create_executor(
     whole = IRModule() if mod is None else expect_module(mod)
     whole = with_params(whole, params) if params else whole
     if kind == XLA:
-        made: Executor = CompilingExecutor(whole, target=target_of(device, target), check_nan=check_nan)
+        made: Executor = CompilingExecutor(
+            whole, target=target_of(device, target), check_nan=check_nan, batch=batch
+        )
+    elif kind in INTERPRETERS:
+        made = Executor(whole, check_nan=check_nan)
     else:
-        made = (Executor if kind in INTERPRETERS else NativeExecutor)(whole, check_nan=check_nan)
+        made = NativeExecutor(whole, check_nan=check_nan, batch=batch)
     made.main = main
     return made
 

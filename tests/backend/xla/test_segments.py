@@ -60,6 +60,7 @@ def test_an_operator_without_a_form_for_xla_is_the_hosts_between_two_segments() 
     assert str(made.report()).splitlines() == [
         "@main: in segments, since `argwhere`: values decide the shape of the result",
         f"segments compiled: {made.report().segments}",
+        f"dispatches: {made.report().dispatches}",
         "on the host: argwhere (values decide the shape of the result)",
     ]
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from relay.analysis.sharding import Sharding, check_marks, sharding_of
+from relay.backend.xla.batching import BatchingMachine
 from relay.backend.xla.data import FUNCTIONS, REFERENCES, flatten
 from relay.backend.xla.device_arrays import all_on_host, is_out_of_reach, placed, put_back, stand_ins
 from relay.backend.xla.host_operators import is_on_device
@@ -11,7 +12,7 @@ from relay.backend.xla.hybrid import HybridMachine
 from relay.backend.xla.layout import OneDevice, OverMesh
 from relay.backend.xla.platforms import first_device, kind_of, load_jax, mesh_of
 from relay.backend.xla.program import Program, xla_context
-from relay.backend.xla.report import Report
+from relay.backend.xla.report import MANY_FORMS, Report
 from relay.backend.xla.whole import FailedError, Whole
 from relay.diagnostic import RelayError, did_you_mean, fail
 from relay.interpreter.arguments import arrange, convert_argument, convert_arguments, inputs
@@ -21,7 +22,7 @@ from relay.interpreter.value import Closure, Value
 from relay.ir.expr import GlobalVar
 from relay.ir.module import IRModule
 from relay.op.traced import UntraceableError
-from relay.pipelines import optimize_for_xla
+from relay.pipelines import is_batched, optimize_for_xla
 from relay.transform.passes.unused_functions import reached
 from relay.typecheck.infer import infer
 
@@ -42,6 +43,8 @@ class Entry:
         self.not_whole = ""
         """Why the last call was not computed as a whole; empty if it was."""
         self.calls = 0
+        self.is_batched_by_form = False
+        """Whether a call was batched because data that it was given may have any form."""
         self.__name__ = self.__qualname__ = whole.name.name_hint
 
     def __call__(self, /, *args: Any, **named: Any) -> Value:
@@ -59,6 +62,7 @@ class Entry:
         values = [put_back(v, there) for v, (_, there) in zip(values, given, strict=True)]
         try:
             self.not_whole = ""
+            self.check_form(values)
             return self.whole(values, on_device=on_device)
         except FailedError as error:
             if any(map(is_out_of_reach, values)):
@@ -84,6 +88,12 @@ class Entry:
         hint = "`host=False` demands it" if isinstance(self.whole.layout, OneDevice) else "a mesh needs that"
         message = f"XLA does not compute `@{self.__name__}` as a whole: {self.not_whole}"
         fail("xla-unsupported", message, self.whole.stopped, hint=hint)
+
+    def check_form(self, values: Sequence[Value]) -> None:
+        """Leave to a machine that batches what would be compiled for each form of the data it is given."""
+        if isinstance(self.hybrid, BatchingMachine) and self.hybrid.is_of_many_forms(values):
+            self.is_batched_by_form = True
+            raise UntraceableError(MANY_FORMS)
 
     def in_segments(self, hybrid: HybridMachine, definition: Closure, values: tuple[Value, ...]) -> Value:
         """The value where the host runs the control flow."""
@@ -195,12 +205,14 @@ def build_for_xla(
     shardings = {name: sharding_of(typed, name) for name in entries}
     program = Program(optimize_for_xla(mod, entries, level, precision), load_jax())
     device = first_device(kind)
-    hybrid = HybridMachine(program, device) if host else None
+    hybrid = HybridMachine(program, device)
+    batching = BatchingMachine(program, device)
     made: dict[str, Entry] = {}
     for name, sharding in shardings.items():
         layout = layout_of(program, name, sharding, kind) if sharding else OneDevice(program.jax, device)
         whole = Whole(program, GlobalVar(name), layout)
-        made[name] = Entry(source, whole, None if sharding else hybrid)
+        machine = batching if is_batched(program.mod.functions[whole.name]) else hybrid
+        made[name] = Entry(source, whole, machine if host and not sharding else None)
     return XlaModule(made)
 
 

@@ -77,6 +77,7 @@ def of_entry(e: "Entry") -> EntryReport:
     """The report on an entry."""
     w = e.whole
     reasons = [reason for by_shape in w.refused.values() for reason in by_shape.values()]
+    reasons += [MANY_FORMS] if e.is_batched_by_form else []
     return EntryReport(w.name.name_hint, e.calls, w.operators, tuple(dict.fromkeys(reasons)), mesh_text(w))
 
 
