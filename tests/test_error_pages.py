@@ -79,14 +79,14 @@ def test_there_are_at_least_forty_pages() -> None:
     assert len(PAGES) >= 40
 
 
-NEEDS = {"onnx": "onnx", "torch": "torch", "xla": "jax"}
+NEEDS = {"onnx": "onnx", "torch": "torch", "xla": "jax", "cluster": "jax"}
 """The packages that pages need, by the first word of their codes."""
 
 
 def marks_of(code: str):
     """The mark of a page that needs a package."""
     first = code.partition("-")[0]
-    return [getattr(pytest.mark, "extras" if first == "xla" else first)] if first in NEEDS else []
+    return [getattr(pytest.mark, "extras" if NEEDS[first] == "jax" else first)] if first in NEEDS else []
 
 
 @pytest.mark.parametrize("code", [pytest.param(c, marks=marks_of(c)) for c in PAGES])

@@ -43,6 +43,7 @@ _NAMES = {
     "relay.interpreter.value": "Closure ConstructorValue RefValue",
     "relay.driver.build": "build compile load_module optimize",
     "relay.driver.executor": "create_executor run",
+    "relay.backend.xla.processes": "distributed",
     "relay.tracing.function": "function",
     "relay.tracing.branches": "cond switch",
     "relay.tracing.loops": "fori while_loop",

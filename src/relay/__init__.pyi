@@ -39,6 +39,7 @@ from relay.analysis.kinds import (
     bound_type_vars as bound_type_vars,
     free_type_vars as free_type_vars,
 )
+from relay.backend.xla.processes import distributed as distributed
 from relay.diagnostic import (
     Diagnostic as Diagnostic,
     Note as Note,

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
+import numpy as np
+
 from relay.analysis.sharding import Sharding, check_marks, sharding_of
 from relay.backend.xla.batching import BatchingMachine
 from relay.backend.xla.data import FUNCTIONS, REFERENCES, flatten
@@ -109,8 +111,10 @@ class Entry:
             finally:
                 is_repeated.reset(token)
 
-    def put(self, named: Mapping[str, Any]) -> tuple[Value, ...]:
-        """Arguments by name on the devices where calls take them (`unknown-input`, `argument-type`)."""
+    def put(self, named: Mapping[str, Any], *, are_parts: bool = False) -> tuple[Value, ...]:
+        """Arguments by name on the devices where calls take them; or the parts of them that this process has
+        (`unknown-input`, `argument-type`).
+        """
         definition = self.machine.value_of(self.whole.name)
         params = {p.name: p for p in definition.function.params} if isinstance(definition, Closure) else {}
         sizes: dict[Any, Any] = {}
@@ -122,10 +126,15 @@ class Entry:
                     f"its parameters are {names}" if params else "it has none"
                 )
                 fail("unknown-input", f"the program has no parameter `{name}`", hint=hint)
-            given, there = stand_ins(x)
+            given, there = stand_ins(self.joined(x, name) if are_parts else x)
             value = convert_argument(f"@{self.__name__}", params[name], given, sizes, self.machine.mod)
             values.append(self.placed(put_back(value, there), name))
         return tuple(values)
+
+    def joined(self, x: Any, name: str) -> Any:
+        """An argument of which each process has a part of its own."""
+        leaves, structure = flatten((x,))
+        return structure(*self.whole.layout.joined(list(map(np.asarray, leaves)), structure, (name,)))[0]
 
     def placed(self, value: Value, name: str = "") -> Value:
         """A value, of a parameter or of none, with its tensors on the devices."""
@@ -173,6 +182,13 @@ class XlaModule:
         `w, b = built.put(w=…, b=…)`, then `built(w, b, x)`: `w` and `b` are brought there once.
         """
         found = self.by_name[self.default()].put(named)
+        return found[0] if len(found) == 1 else found
+
+    def put_local(self, **named: Any) -> Any:
+        """Arguments on the devices, as by `put`, of which each process has a part: the rows of a batch that
+        it has read, say.
+        """
+        found = self.by_name[self.default()].put(named, are_parts=True)
         return found[0] if len(found) == 1 else found
 
     def report(self) -> Report:

@@ -24,6 +24,10 @@ class Layout(Protocol):
         """The arrays of arguments on the devices that they lie on in calls."""
         ...
 
+    def joined(self, leaves: Sequence[Any], structure: Structure, names: Sequence[str]) -> list[Any]:
+        """The arrays of arguments of which each process has a part."""
+        ...
+
     def everywhere(self, values: list[Any]) -> list[Any]:
         """Arrays that are whole on each device."""
         ...
@@ -50,6 +54,8 @@ class OneDevice:
         """The arrays of arguments, on the device."""
         del structure, names
         return self.jax.device_put(list(leaves), self.device)
+
+    joined = put
 
     def everywhere(self, values: list[Any]) -> list[Any]:
         """Arrays on the device."""
@@ -97,6 +103,12 @@ class OverMesh:
     def put(self, leaves: Sequence[Any], structure: Structure, names: Sequence[str]) -> list[Any]:
         """The arrays of arguments, each split as its parameter is."""
         return list(map(self.brought, leaves, self.places(leaves, structure, names)))
+
+    def joined(self, leaves: Sequence[Any], structure: Structure, names: Sequence[str]) -> list[Any]:
+        """The arrays of arguments of which each process has a part; the parts follow each other by rank."""
+        paths = paths_of(structure, names, self.deepest + 1)
+        places = [self.place(self.sharding.specs.get(p, ())) for p in paths]
+        return list(map(self.jax.make_array_from_process_local_data, places, leaves))
 
     def brought(self, x: Any, place: Any) -> Any:
         """An array at a place.  All processes have it, and each brings the parts of its own devices."""

@@ -9,6 +9,7 @@ from relay.analysis.donation import donated_params
 from relay.backend.xla.checks import Requirement
 from relay.backend.xla.data import FUNCTIONS, REFERENCES, Structure, flatten
 from relay.backend.xla.layout import Layout, paths_of
+from relay.backend.xla.processes import wait_for_loss
 from relay.backend.xla.program import Program, first_line, xla_context
 from relay.backend.xla.results import host_array, result_of
 from relay.backend.xla.shapes import shape_of
@@ -108,6 +109,8 @@ class Whole:
                 structure, leaves, "branches on computed values nest deeper than Python's stack allows"
             )
         except jax.errors.JaxRuntimeError as error:
+            if jax.process_count() > 1:
+                wait_for_loss(error)
             self.refuse(structure, leaves, f"XLA: {first_line(error)}")
 
     def type_of(self, x: Any) -> Any:

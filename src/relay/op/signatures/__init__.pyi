@@ -581,7 +581,7 @@ def shape_of(data: Operand, dtype: DType = "int32") -> Call:
     """The shape of the operand as a tensor of rank 1."""
 
 def shard(data: Operand, spec: Sequence[str | Sequence[str] | None]) -> Call:
-    """The operand, split over the devices of a mesh: `spec` names for each axis the axis of the mesh that
+    """The operand, split over the devices of a mesh: for each axis `spec` names the axis of the mesh that
     it is split along, several of them, or None.
     """
 
