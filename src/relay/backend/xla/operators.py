@@ -70,13 +70,24 @@ def traced(np: "Namespace", op: Any, operands: Any) -> Any:
     """The value of an operator by its rule for arrays that are traced."""
     try:
         found = op.traced(np, *operands)
-    except (UntraceableError, RelayError):
+    except UntraceableError:
+        raise
+    except RelayError:
+        if has_symbols(operands):
+            raise UntraceableError(f"`{op.name}` needs sizes that are numbers") from None
         raise
     except Exception as error:
+        if has_symbols(operands):
+            raise UntraceableError(f"`{op.name}` needs sizes that are numbers") from None
         # The reference of a user's operator may be for NumPy alone.
         reason = str(error).partition("\n")[0]
         raise UntraceableError(f"`{op.name}` is not for arrays that are traced: {reason}") from None
     return unboxed_known(found)
+
+
+def has_symbols(value: Any) -> bool:
+    """Whether an array in a value has a size that is no number."""
+    return any(not isinstance(d, int) for x in flatten(value)[0] for d in x.shape)
 
 
 def unboxed_known(value: Any) -> Any:
