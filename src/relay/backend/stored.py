@@ -34,6 +34,10 @@ class FileKind(NamedTuple):
     """The version of their format."""
 
 
+MACHINE_CODE = FileKind(b"RELAYRLO", 7)
+FOR_XLA = FileKind(b"RELAYRLX", 1)
+
+
 class Site(NamedTuple):
     """A place where a program may fail."""
 
@@ -82,6 +86,15 @@ def map_file(name: str) -> Any:
         whole = aligned_bytes(len(data))
         whole[:] = np.frombuffer(data, "uint8")
         return whole
+
+
+def is_of_kind(path: str | Path, kind: FileKind) -> bool:
+    """Whether a file can be read and begins as those of a kind do."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(len(kind.magic)) == kind.magic
+    except (OSError, ValueError):
+        return False
 
 
 def write_file(out: BinaryIO, kind: FileKind, said: Mapping[str, Any], sections: Sections) -> None:

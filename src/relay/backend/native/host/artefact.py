@@ -17,8 +17,8 @@ from relay.backend.native.memory.tensors import ALIGNMENT, unload_image
 from relay.backend.native.runtime.digests import digests
 from relay.backend.native.runtime.runtime_library import compiled_runtime
 from relay.backend.stored import (
+    MACHINE_CODE,
     RECOMPILE_HINT,
-    FileKind,
     Sections,
     StoredFile,
     align_up,
@@ -29,7 +29,6 @@ from relay.diagnostic import fail
 from relay.text.files import write_atomically
 from relay.version import VERSION
 
-KIND = FileKind(b"RELAYRLO", 7)
 PAGE_BYTES = 4096
 
 
@@ -70,14 +69,16 @@ def write_artefacts(several: Sequence[Artefact], out: BinaryIO) -> None:
             "features": list(made.features), "codes": numbers, "constants": constants,
             "signature": made.signature.to_json(),
         })  # fmt: skip
-    write_file(out, KIND, {"relay": version(), "triple": jit.triple(), "programs": programs}, sections)
+    write_file(
+        out, MACHINE_CODE, {"relay": version(), "triple": jit.triple(), "programs": programs}, sections
+    )
 
 
 def read_artefact(path: str | Path, features: Collection[str] | None = None) -> Artefact:
     """The program that a file holds for a processor that can do so much, by default this one (`cannot-read`,
     `bad-artefact`, `other-machine`).
     """
-    file = StoredFile(str(path), KIND, version())
+    file = StoredFile(str(path), MACHINE_CODE, version())
     program = program_for(file.name, file.header, features)
     codes = [file.section(n).tobytes() for n in program["codes"]]
     constants = [file.section(n) for n in program["constants"]]
