@@ -12,6 +12,7 @@ from relay.backend.native.host.cache import compile_cached, compile_instrumented
 from relay.backend.native.host.compiled_module import CompiledModule, callable_module, own_entries
 from relay.backend.native.llvm.jit import Processor, compiling_for
 from relay.backend.native.llvm.processors import NATIVE, missing_here, names, processor_named
+from relay.backend.stored import FOR_XLA, is_of_kind
 from relay.diagnostic import did_you_mean, fail
 from relay.driver.arguments import XLA, first_word, with_params
 from relay.driver.compiled_function import CompiledFunction
@@ -30,6 +31,7 @@ from relay.typecheck.query import type_of
 if TYPE_CHECKING:
     from relay.backend.native.host.profile import InstrumentedProgram
     from relay.backend.xla.built import XlaModule
+    from relay.backend.xla.exported import ExportedModule
     from relay.transform.passes.precision_report import PrecisionReport
 
 TARGETS = ("native", "llvm", "cpu")
@@ -348,8 +350,17 @@ def compile(
     return build(what, TARGETS[0], params=params, batch=batch, **options)
 
 
-def load_module(path: str | Path, *, threads: int | None = None) -> CompiledModule:
-    """A compiled program from a file (`cannot-read`, `bad-artefact`, `other-machine`, `thread-count`)."""
+def load_module(path: str | Path, *, threads: int | None = None) -> "CompiledModule | ExportedModule":
+    """A compiled program from a file: machine code (`.rlo`), or a program for XLA (`.rlx`), which runs on a
+    device of this machine that the file is for.
+
+    Raises `cannot-read`, `bad-artefact`, `other-machine`, `thread-count`, `no-xla`, `unknown-option`.
+    """
+    if is_of_kind(path, FOR_XLA):
+        from relay.backend.xla.exported import load_exported
+
+        refuse_native({"threads": threads})
+        return load_exported(path)
     return callable_module(read_artefact(path), threads)
 
 

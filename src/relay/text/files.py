@@ -46,7 +46,10 @@ def as_text(data: bytes, name: str) -> str:
 OTHER_KINDS = {
     ".onnx": "`relay import` makes a program of a model; `relay run` runs one at once",
     ".pt2": "`relay import` makes a program of a model; `relay run` runs one at once",
-    ".rlo": "a compiled program is run by `relay run`; other commands take the program that it was made of",
+    **dict.fromkeys(
+        (".rlo", ".rlx"),
+        "a compiled program is run by `relay run`; other commands take the program that it was made of",
+    ),
 }
 """What to do with files that are not text, by how their names end."""
 

@@ -1,6 +1,7 @@
 """Programs for XLA as people hold them: called by the names of their entries."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -9,6 +10,7 @@ from relay.analysis.sharding import Sharding, check_marks, sharding_of
 from relay.backend.xla.batching import BatchingMachine
 from relay.backend.xla.data import FUNCTIONS, REFERENCES, flatten
 from relay.backend.xla.device_arrays import all_on_host, is_out_of_reach, placed, put_back, stand_ins
+from relay.backend.xla.entries import Entries
 from relay.backend.xla.host_operators import is_on_device
 from relay.backend.xla.hybrid import HybridMachine
 from relay.backend.xla.layout import OneDevice, OverMesh
@@ -142,7 +144,7 @@ class Entry:
             return placed(self.whole.layout, value, name)
 
 
-class XlaModule:
+class XlaModule(Entries[Entry]):
     """A program for XLA: `built(…)` calls `@main`, or its only entry, and `built["f"]` is the entry `@f`.
 
     Entries take what those of a compiled program take, and arrays of JAX, which stay on the device; they give
@@ -152,37 +154,30 @@ class XlaModule:
 
     def __init__(self, entries: dict[str, Entry]) -> None:
         """Use `build_for_xla`."""
-        self.by_name = entries
+        super().__init__(entries)
 
-    @property
-    def entries(self) -> tuple[str, ...]:
-        """The names of the definitions that can be called."""
-        return tuple(self.by_name)
+    def export_library(
+        self,
+        file_name: str | Path,
+        platforms: Sequence[str] | str | None = None,
+        *,
+        sizes: Mapping[str, int] | None = None,
+        example: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write a file that `relay.load_module` loads, and `relay run` runs (`cannot-write`).
 
-    def default(self) -> str:
-        """The entry that is called without a name."""
-        return "main" if "main" in self.entries else self.entries[0]
+        It has the program for `platforms`, of "cuda", "tpu", "rocm" and "cpu", of which none has to be here;
+        by default for that of this program's device.  A size that is a type parameter stays open, unless
+        `sizes` has a number for its name.  `example` has values for parameters, by name, whose types do not
+        tell the structure of the data: the file is for data of that structure, and of these sizes.
 
-    def __call__(self, /, *args: Any, **named: Any) -> Value:
-        return self.by_name[self.default()](*args, **named)
-
-    def __getitem__(self, name: str) -> Callable[..., Value]:
-        """An entry (`unknown-global`)."""
-        name = name.removeprefix("@")
-        if name not in self.by_name:
-            listing = ", ".join([f"`@{n}`" for n in self.entries])
-            hint = did_you_mean(name, self.entries) or f"it has {listing}; `entries=` chooses them"
-            fail("unknown-global", f"the compiled program has no entry `@{name}`", hint=hint)
-        return self.by_name[name]
-
-    def put(self, **named: Any) -> Any:
-        """Arguments of the entry that is called without a name, on the device: of one its value, of several a
-        tuple (`unknown-input`, `argument-type`).
-
-        `w, b = built.put(w=…, b=…)`, then `built(w, b, x)`: `w` and `b` are brought there once.
+        Raises `xla-unsupported` where XLA does not compute an entry as a whole, or needs sizes as numbers;
+        `unknown-target`, `unknown-dimension`, `unknown-input`, `argument-type`, `no-xla`.
         """
-        found = self.by_name[self.default()].put(named)
-        return found[0] if len(found) == 1 else found
+        from relay.backend.xla.export import exported_entries
+        from relay.backend.xla.exported_file import save_exported
+
+        save_exported(exported_entries(self, platforms, sizes or {}, example or {}), str(file_name))
 
     def put_local(self, **named: Any) -> Any:
         """Arguments on the devices, as by `put`, of which each process has a part: the rows of a batch that
@@ -194,9 +189,6 @@ class XlaModule:
     def report(self) -> Report:
         """What XLA has computed as a whole of the calls so far, what in segments, what the host, and why."""
         return Report.of(self.by_name.values())
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a program for XLA is not pickled: build it again in the other process")
 
     def __repr__(self) -> str:
         places = dict.fromkeys([str(e.whole.layout) for e in self.by_name.values()])

@@ -23,7 +23,7 @@ class Requirement:
 
     def fail(self) -> NoReturn:
         """The diagnostic, for arguments that are out of reach."""
-        fail(self.code, self.message or "what an operator requires of its operands does not hold", self.span)
+        fail(self.code, self.message, self.span, hint=self.hint)
 
 
 class Checks:

@@ -1,6 +1,6 @@
 """Compiled programs as people hold them: called, measured, stored."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import BuiltinFunctionType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from relay.backend.native.host.artefact import Artefact, save_artefacts
 from relay.backend.native.host.native_program import NativeProgram
 from relay.diagnostic import did_you_mean, fail
+from relay.interpreter.value import Value
 from relay.ir.expr import Function
-from relay.ir.module import IRModule
+from relay.ir.module import IRModule, TypeData
+from relay.ir.type import GlobalTypeVar
 
 if TYPE_CHECKING:
     from relay.backend.native.host.launches import Launches
@@ -79,6 +81,15 @@ class CompiledModule:
         """The parameters and the type of an entry."""
         assert self[name] is not None
         return self.program.entries[name].header
+
+    @property
+    def datatypes(self) -> Mapping[GlobalTypeVar, TypeData]:
+        """The data types of the program."""
+        return self.program.signature.definitions
+
+    def evaluate(self, name: str, *values: Value) -> Value:
+        """The value of an entry on values, a value of the interpreter."""
+        return self.program.evaluate(name, *values)
 
     def benchmark(
         self,
