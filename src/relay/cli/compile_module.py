@@ -1,28 +1,37 @@
 """`relay compile FILE`: a program as machine code, in a file, or to be read."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 
 from relay.backend.native.llvm.machine import MACHINES
 from relay.backend.native.llvm.processors import NATIVE
-from relay.cli.files import COMPILED, STDIN, read_module
+from relay.cli.compile_xla import (
+    STABLEHLO,
+    compile_for_xla,
+    default_output,
+    is_for_xla,
+    refuse_mixed_targets,
+    suffix,
+)
+from relay.cli.files import STDIN, read_module
 from relay.cli.inputs import weights_of_main
 from relay.cli.precision import precision_option, report_options
 from relay.cli.progress import progress
 from relay.diagnostic import Report
 from relay.ir.module import IRModule
 
-KINDS = ("plan", "loops", "llvm", "asm")
+KINDS = ("plan", "loops", "llvm", "asm", STABLEHLO)
 
 
 @click.command("compile")
 @click.option(
-    "-o", "--output", metavar="FILE", help="The file to write (default: FILE with the suffix .rlo)."
+    "-o", "--output", metavar="FILE", help="The file to write (default: FILE with the suffix .rlo or .rlx)."
 )
 @click.option(
-    "--emit", type=click.Choice(KINDS), help="Print the plan, its loops, LLVM IR or assembly; write nothing."
+    "--emit",
+    type=click.Choice(KINDS),
+    help="Print the plan, its loops, LLVM IR or assembly, or for XLA StableHLO; write nothing.",
 )
 @click.option(
     "--machine",
@@ -39,7 +48,21 @@ KINDS = ("plan", "loops", "llvm", "asm")
     multiple=True,
     metavar="NAME",
     help="A processor to compile for, several if repeated: native (the default), x86-64-v3, "
-    "x86-64-v4+avx512vnni, ...; each machine that loads the file takes the best that it can run.",
+    "x86-64-v4+avx512vnni, ...; each machine that loads the file takes the best that it can run. "
+    "Or alone, xla, 'xla cpu', 'xla gpu', 'xla tpu': a file for what XLA compiles for.",
+)
+@click.option(
+    "--platform",
+    multiple=True,
+    metavar="NAME",
+    help="With --target xla: what the file is for, cuda, rocm, tpu or cpu, several if repeated; none has to "
+    "be here (default: those of the target, of xla this machine's).",
+)
+@click.option(
+    "--size",
+    multiple=True,
+    metavar="NAME=NUMBER",
+    help="With --target xla: a size that is a type parameter as a number; others stay open.",
 )
 @click.option("--entry", multiple=True, metavar="NAME", help="An entry point (default: main).")
 @click.option(
@@ -58,6 +81,8 @@ def compile_module(
     machine: str | None,
     kernels: bool,
     target: Sequence[str],
+    platform: Sequence[str],
+    size: Sequence[str],
     entry: Sequence[str],
     weights: str | None,
     batch: str | None,
@@ -65,7 +90,7 @@ def compile_module(
     report: bool,
     report_all: bool,
 ) -> None:
-    """Compile the program in FILE (`-` is standard input) to machine code.
+    """Compile the program in FILE (`-` is standard input) to machine code, or for XLA.
 
     `relay run` runs the file that is written, without the program it was made of.  The plan is the program as
     it is compiled: its definitions, and as `@fused` the groups of operators that are computed in one go.  The
@@ -76,13 +101,16 @@ def compile_module(
         raise click.UsageError("--machine goes with --emit loops")
     if not kernels and emit != "loops":
         raise click.UsageError("--no-kernels goes with --emit loops")
-    if target and emit is not None:
+    is_xla = is_for_xla(target)
+    for_native = {"--machine": machine, "--batch": batch, "--report": report, "--report-all": report_all}
+    refuse_mixed_targets(is_xla, emit, platform, size, [name for name, given in for_native.items() if given])
+    if target and emit is not None and not is_xla:
         raise click.UsageError("--target says what the file is for; --emit writes none")
     if file == STDIN and output is None and emit is None:
         raise click.UsageError("a program from standard input needs -o FILE")
-    if output is not None and not output.endswith(COMPILED):
+    if output is not None and not output.endswith(suffix(is_xla)):
         other = "; `relay export` writes ONNX models" if output.endswith(".onnx") else ""
-        raise click.BadParameter(f"the name must end in {COMPILED}{other}", param_hint="--output")
+        raise click.BadParameter(f"the name must end in {suffix(is_xla)}{other}", param_hint="--output")
     from relay.driver.build import build, named_entries, with_batching
     from relay.typecheck.infer import infer
 
@@ -94,6 +122,10 @@ def compile_module(
     if weights is not None:
         mod = with_weights(mod, weights)
     names = named_entries(mod, entry or None)
+    if is_xla:
+        name = None if emit is not None else output or default_output(file, is_xla)
+        compile_for_xla(mod, names, target[0], platform, size, precision, name)
+        return
     if batch is not None:
         mod = with_batching(mod, names, batch)
     if emit is not None:
@@ -104,7 +136,7 @@ def compile_module(
     if report or report_all:
         found = built.report()
         click.echo(found.full() if report_all else str(found))
-    built.export_library(output or str(Path(file).with_suffix(COMPILED)))
+    built.export_library(output or default_output(file, is_xla))
 
 
 def with_weights(mod: IRModule, name: str) -> IRModule:

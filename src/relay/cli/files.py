@@ -13,6 +13,8 @@ from relay.text.files import as_text, read_file, write_atomically
 STDIN = "-"
 COMPILED = ".rlo"
 """What the names of compiled programs end in."""
+FOR_XLA = ".rlx"
+"""What the names of programs end in that XLA compiles."""
 PROGRAMS = (".relay", ".rly")
 """What the names of programs in text end in."""
 

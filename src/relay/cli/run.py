@@ -9,7 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
-from relay.cli.files import COMPILED, STDIN, read_module
+from relay.cli.files import COMPILED, FOR_XLA, STDIN, read_module
 from relay.cli.inputs import ARRAY_FILES, Input, arrange, read_weights
 from relay.cli.models import EXPORTED, SUFFIX, input_names, read_exported, read_with
 from relay.cli.outputs import RESULTS, save
@@ -113,7 +113,7 @@ def run(
     if is_profiled:
         profiled(file, name, args, by_name, trace, batch, precision)
         return
-    if file.endswith(COMPILED):
+    if file.endswith((COMPILED, FOR_XLA)):
         value = run_compiled(file, name, args, by_name)
     else:
         mod, main, inputs = program_of(file, name, args, by_name)
@@ -138,7 +138,7 @@ def refuse_combinations(
     precision: str | None,
 ) -> None:
     """Wrong usage, where options do not go with each other or with the file."""
-    is_compiled, is_native = file.endswith(COMPILED), backend == BACKENDS[0]
+    is_compiled, is_native = file.endswith((COMPILED, FOR_XLA)), backend == BACKENDS[0]
     if check_nan and (is_profiled or is_compiled):
         why = "a compiled program needs its source" if is_compiled else "it cannot be profiled"
         raise click.UsageError(f"--check-nan changes the program: {why}")
@@ -217,14 +217,14 @@ def profiled(
     precision: str | None,
 ) -> None:
     """Show where the time of a call goes, and write a trace if there is a file for it."""
+    from relay.backend.native.host.compiled_module import CompiledModule
     from relay.driver.build import build, load_module
 
-    if file.endswith(COMPILED):
+    if file.endswith((COMPILED, FOR_XLA)):
         built = load_module(file)
-        mod, header = (
-            IRModule(type_definitions=dict(built.program.signature.definitions)),
-            built.header(entry),
-        )
+        if not isinstance(built, CompiledModule):
+            raise click.UsageError(f"--profile and --trace are for machine code, and {file} is for XLA")
+        mod, header = IRModule(type_definitions=dict(built.datatypes)), built.header(entry)
         inputs = arrange([p.name_hint for p in header.params], args, by_name)
     else:
         mod, main, inputs = program_of(file, entry, args, by_name)
@@ -247,10 +247,10 @@ def run_compiled(file: str, entry: str, args: Sequence[str], by_name: Mapping[st
     built = load_module(file)
     header = built.header(entry)
     inputs = arrange([p.name_hint for p in header.params], args, by_name)
-    mod = IRModule(type_definitions=dict(built.program.signature.definitions))
+    mod = IRModule(type_definitions=dict(built.datatypes))
     values = converted(mod, entry, header, inputs)
     with progress("running"), paused():
-        return built.program.evaluate(entry, *values)
+        return built.evaluate(entry, *values)
 
 
 def converted(mod: IRModule, entry: str, header: Function, inputs: Sequence[Input]) -> tuple[Any, ...]:

@@ -1,0 +1,87 @@
+"""`relay compile --target xla`: a program for platforms that XLA compiles for, in a file, or as StableHLO."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from relay.cli.files import COMPILED, FOR_XLA
+from relay.cli.progress import progress
+from relay.ir.module import IRModule
+
+STABLEHLO = "stablehlo"
+XLA = "xla"
+
+
+def is_for_xla(targets: Sequence[str]) -> bool:
+    """Whether XLA is to compile the program (wrong usage, if a processor is to run it as well)."""
+    found = [t for t in targets if t.split()[:1] == [XLA]]
+    if found and len(targets) > 1:
+        raise click.UsageError(f'--target "{found[0]}" goes alone; --platform says what the file is for')
+    return bool(found)
+
+
+def refuse_mixed_targets(
+    is_xla: bool, emit: str | None, platforms: Sequence[str], sizes: Sequence[str], others: Sequence[str]
+) -> None:
+    """Wrong usage, where options do not go with the target; `others` are those that were given and are for
+    machine code.
+    """
+    if not is_xla:
+        for option, given in (("--platform", platforms), ("--size", sizes)):
+            if given:
+                raise click.UsageError(f"{option} goes with --target xla")
+        if emit == STABLEHLO:
+            raise click.UsageError(f"--emit {emit} goes with --target xla")
+        return
+    if emit not in (None, STABLEHLO):
+        raise click.UsageError(f"--emit {emit} shows machine code: omit --target, or use --emit {STABLEHLO}")
+    if emit is not None and len(platforms) > 1:
+        raise click.UsageError(f"--emit {emit} is for one --platform")
+    if others:
+        raise click.UsageError(f"{others[0]} is for machine code: omit it, or --target")
+
+
+def suffix(is_xla: bool) -> str:
+    """What the name of the file that is written ends in."""
+    return FOR_XLA if is_xla else COMPILED
+
+
+def compile_for_xla(
+    mod: IRModule,
+    entries: Sequence[str],
+    target: str,
+    platforms: Sequence[str],
+    sizes: Sequence[str],
+    precision: str | None,
+    output: str | None,
+) -> None:
+    """Write the file of a program for platforms, by default those of the target; or without a name, print its
+    StableHLO.
+    """
+    from relay.backend.xla.export import exported_entries, stablehlo_text
+    from relay.backend.xla.export_platforms import platforms_of
+    from relay.backend.xla.exported_file import save_exported
+    from relay.driver.build import build
+
+    with progress("compiling"):
+        chosen = platforms or platforms_of(target)
+        built = build(mod, "xla cpu", entries=entries, precision=precision)
+        found = exported_entries(built, chosen if output else chosen[:1], dict(map(size_of, sizes)), {})
+    if output is None:
+        click.echo(stablehlo_text(found).rstrip("\n"))
+    else:
+        save_exported(found, output)
+
+
+def size_of(text: str) -> tuple[str, int]:
+    """The name and the number of `NAME=NUMBER`."""
+    name, _, number = text.partition("=")
+    if not name or not number.isdecimal():
+        raise click.BadParameter(f"{text!r} is no NAME=NUMBER, such as n=32", param_hint="--size")
+    return name, int(number)
+
+
+def default_output(file: str, is_xla: bool) -> str:
+    """The name of the file for a program."""
+    return str(Path(file).with_suffix(suffix(is_xla)))
