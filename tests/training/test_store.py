@@ -253,3 +253,44 @@ def test_no_kill_in_the_middle_of_a_save_loses_anything(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_no_kill_of_100_in_the_middle_of_a_save_loses_anything(tmp_path: Path) -> None:
     kill_savers(tmp_path, 100)
+
+
+def test_a_save_may_go_on_while_the_state_changes(tmp_path: Path) -> None:
+    weights = np.ones(1000)
+    for step in range(4):
+        weights += step
+        made = save_state(tmp_path, {"w": weights}, step=step, wait=False)
+        weights *= 2
+        assert made.name == f"{step + 1:06d}-step-{step}"
+    relay.training.finish_saves()
+    assert made.is_dir()
+    assert saved_steps(tmp_path) == [1, 2, 3]
+    state, step = restore_state(tmp_path, step=1)
+    assert (state["w"][0], step) == (3.0, 1)
+    assert restore_state(tmp_path)[0]["w"][0] == 19.0
+
+
+def test_what_such_a_save_fails_with_is_raised_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("relay.training.store._write", full)
+    for finish in (relay.training.finish_saves, lambda: saved_steps(tmp_path)):
+        save_state(tmp_path, {"w": np.ones(3)}, step=1, wait=False)
+        with pytest.raises(relay.RelayError, match="No space left on device") as error:
+            finish()
+        assert error.value.codes == ("cannot-write",)
+    relay.training.finish_saves()
+    file = tmp_path / "file"
+    file.write_text("")
+    with pytest.raises(relay.RelayError) as error:
+        save_state(file / "run", {"w": np.ones(3)}, step=1, wait=False)
+    assert error.value.codes == ("cannot-write",)
+
+
+def test_a_process_ends_when_its_saves_have(tmp_path: Path) -> None:
+    program = """
+import sys, numpy, relay
+relay.training.save_state(sys.argv[1], numpy.ones(10**6), step=1, wait=False)"""
+    subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True)
+    assert restore_state(tmp_path)[0].sum() == 10**6

@@ -17,11 +17,13 @@ from relay.training.initial import (
     xavier_normal,
     xavier_uniform,
 )
+from relay.training.pending import finish_saves
 from relay.training.precision import cast
 from relay.training.store import restore_state, save_state, saved_steps
 
 __all__ = [
     "cast",
+    "finish_saves",
     "kaiming_normal",
     "kaiming_uniform",
     "normal",

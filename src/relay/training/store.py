@@ -17,9 +17,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from relay.backend.xla.processes import is_first, is_one_of_several, wait_for_all
 from relay.diagnostic import fail
 from relay.ir.dtype import dtype_name
 from relay.text.weights import KNOWN
+from relay.training.pending import begin, finish
 from relay.training.structure import Entry, flatten, in_structure, unflatten
 
 STRUCTURE, ARRAYS = "state.json", "arrays.safetensors"
@@ -37,36 +39,71 @@ class Save:
     path: Path
 
 
-def save_state(path: str | Path, state: Any, *, step: int, keep: int = 3) -> Path:
+def save_state(path: str | Path, state: Any, *, step: int, keep: int = 3, wait: bool = True) -> Path:
     """Save the state of a training run in the directory `path`, and return the directory of this save.
 
-    `state` is made of NumPy arrays, numbers, texts and None, in dicts, tuples, lists, dataclasses and named
-    tuples: weights, optimiser state, random keys.  The last `keep` saves stay.  A save is there as a whole or
-    not at all, also when the process is killed or the power fails.  One process at a time saves to a
-    directory.  Raises `state-value` for what cannot be saved, `cannot-write`.
+    `state` is made of arrays, of NumPy or on devices, numbers, texts and None, in dicts, tuples, lists,
+    dataclasses and named tuples: weights, optimiser state, random keys.  The last `keep` saves stay.  A save
+    is there as a whole or not at all, also when the process is killed or the power fails.
+
+    With `wait=False` the state is copied, and written while the program goes on: the next save,
+    `restore_state` and `finish_saves` wait for that, and raise what it raised.
+
+    One process at a time saves to a directory.  Where several run one program (`relay.distributed`), all call
+    this and the first one writes.  Raises `state-value` for what cannot be saved, `cannot-write`.
     """
     if keep < 1 or step < 0:
         fail("state-value", f"step={step}, keep={keep}: a step is at least 0, and at least one save is kept")
-    entries, arrays = flatten(state)
     root = Path(path)
+    finish(root)
+    entries, arrays = flatten(state)
+    if is_one_of_several() and not is_first():
+        if wait:
+            wait_for_all()
+        return root
+    if wait:
+        final = _save(root, step, keep, entries, arrays)
+        if is_one_of_several():
+            wait_for_all()
+        return final
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        final = _made(root, step)
+    except OSError as error:
+        _unwritable(root, error)
+    copies = [a.copy() for a in arrays]
+    begin(root, lambda: _save(root, step, keep, entries, copies))
+    return final
+
+
+def _made(root: Path, step: int) -> Path:
+    """The directory that the next save is in."""
+    before = _saves(root)
+    return root / f"{before[-1].number + 1 if before else 1:06d}-step-{step}"
+
+
+def _save(root: Path, step: int, keep: int, entries: list[Entry], arrays: list[np.ndarray[Any, Any]]) -> Path:
     try:
         root.mkdir(parents=True, exist_ok=True)
         for left in [*root.glob(TEMPORARY), *root.glob(REMOVED)]:
             shutil.rmtree(left)
         before = _saves(root)
-        number = before[-1].number + 1 if before else 1
         made = root / TEMPORARY
         made.mkdir()
         _write(made, step, entries, arrays)
-        final = root / f"{number:06d}-step-{step}"
+        final = _made(root, step)
         made.rename(final)
         _flush(root)
         for old in before[: len(before) + 1 - keep]:
             old.path.rename(root / REMOVED)
             shutil.rmtree(root / REMOVED)
     except OSError as error:
-        fail("cannot-write", f"`{root}` cannot hold a state: {error.strerror or error}")
+        _unwritable(root, error)
     return final
+
+
+def _unwritable(root: Path, error: OSError) -> NoReturn:
+    fail("cannot-write", f"`{root}` cannot hold a state: {error.strerror or error}")
 
 
 def restore_state(path: str | Path, *, step: int | None = None, like: Any = None) -> tuple[Any, int]:
@@ -78,6 +115,7 @@ def restore_state(path: str | Path, *, step: int | None = None, like: Any = None
     Raises `bad-state` where there is none, or where a file of it is missing or damaged.
     """
     root = Path(path)
+    finish(root)
     found = _listed(root)
     chosen = [save for save in found if step in (None, save.step)]
     if not chosen:
@@ -99,6 +137,7 @@ def restore_state(path: str | Path, *, step: int | None = None, like: Any = None
 
 def saved_steps(path: str | Path) -> list[int]:
     """The steps of the saves in a directory, oldest save first; none where there is no such directory."""
+    finish(Path(path))
     return [save.step for save in _listed(Path(path))]
 
 

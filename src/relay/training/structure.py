@@ -9,6 +9,7 @@ from typing import Any, NoReturn, cast
 
 import numpy as np
 
+from relay.backend.xla.processes import gathered
 from relay.diagnostic import fail
 from relay.ir.dtype import DTYPES, dtype_name, to_numpy
 from relay.ir.walk import run
@@ -84,7 +85,7 @@ def _leaf(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Entry:
     is_number = bool(isinstance(value, np.generic))
     if not is_number and not hasattr(value, "__array__"):
         _refuse(f"a value of type {type(value).__name__}")
-    array: np.ndarray[Any, Any] = np.asarray(value)
+    array: np.ndarray[Any, Any] = np.asarray(gathered(value))
     array = np.ascontiguousarray(array, array.dtype.newbyteorder("=")).reshape(array.shape)
     if array.dtype not in STORED:
         _refuse(f"an array of {array.dtype}")

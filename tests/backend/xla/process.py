@@ -52,6 +52,15 @@ def main() -> None:
         for name in ("mlp", "transformer", "resnet"):
             train(name, processes)
         train_mlp(rank, processes)
+    elif what.startswith("save"):
+        _, directory = what.split("=")
+        mesh = {"data": 1, "model": processes}
+        step = relay.build(relay.parse(MLP), "xla", entries="step", mesh=mesh)
+        *weights, x, y = mlp_arguments()
+        for _ in range(10):
+            _, *weights = step(*weights, x, y, on_device=True)
+        relay.training.save_state(directory, {"weights": tuple(weights)}, step=10)
+        print(relay.training.saved_steps(directory))
     elif what == "divides":
         mod = relay.parse("def @main(%x: Tensor[(8,), int32], %k: int32) { %x / %k }")
         step = relay.build(mod, "xla", mesh={"data": processes}, shard={"x": ("data",)})

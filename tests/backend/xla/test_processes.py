@@ -93,6 +93,26 @@ def test_what_fails_in_several_processes_has_its_diagnostic() -> None:
     assert [said for _, said, _ in run("divides", 2, range(2))] == ["divide-by-zero\n"] * 2
 
 
+def test_a_state_saved_by_four_processes_goes_on_over_another_mesh(tmp_path: Path) -> None:
+    assert [said for _, said, _ in run(f"save={tmp_path}", 4, range(4))] == ["[10]\n"] * 4
+    state, first = relay.training.restore_state(tmp_path)
+    assert first == 10
+    step = relay.build(relay.parse(MLP), "xla cpu", entries="step")
+    native = relay.build(relay.parse(MLP), entries="step")
+    *weights, x, y = mlp_arguments()
+    there = step.put(**dict(zip(("w1", "b1", "w2"), state["weights"], strict=True)))
+    for i in range(20):
+        _, *weights = native(*[w.copy() for w in weights], x, y)
+        if i >= first:
+            _, *there = step(*there, x, y, on_device=True)
+    for a, b in zip(there, weights, strict=True):
+        assert len(a.addressable_shards) == 8
+        np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6)
+    relay.training.save_state(tmp_path, {"weights": tuple(there)}, step=20, wait=False)
+    step(*there, x, y)  # which gives these arrays up
+    np.testing.assert_allclose(relay.training.restore_state(tmp_path)[0]["weights"][1], weights[1], rtol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("what", "why"),
     [

@@ -7,6 +7,8 @@ that does not come within a time limit, or that ends before them.
 
 import atexit
 import re
+import sys
+from importlib import import_module
 from time import sleep
 from typing import Any, NoReturn
 
@@ -72,6 +74,29 @@ def checked_cluster(coordinator: Any, processes: Any, rank: Any, timeout: Any) -
     if not isinstance(timeout, int | float) or not timeout > 0:
         fail("cluster-option", f"`timeout` cannot be {timeout!r}", hint="it is in seconds, above 0")
     return Cluster(found["six"] or found["host"], int(found["port"]), processes, rank, float(timeout))
+
+
+def is_one_of_several() -> bool:
+    """Whether this process runs programs together with others."""
+    jax = sys.modules.get("jax")  # who has not loaded JAX does not
+    return jax is not None and jax.distributed.is_initialized() and jax.process_count() > 1
+
+
+def is_first() -> bool:
+    """Whether this is process 0."""
+    return load_jax().process_index() == 0
+
+
+def wait_for_all() -> None:
+    """Wait until all processes have come to this place."""
+    import_module("jax.experimental.multihost_utils").sync_global_devices("relay")
+
+
+def gathered(x: Any) -> Any:
+    """An array that is whole in this process.  Of one that is split over several, all call this."""
+    if getattr(x, "is_fully_addressable", True) or x.is_fully_replicated:
+        return x
+    return import_module("jax.experimental.multihost_utils").process_allgather(x, tiled=True)
 
 
 def wait_for_loss(error: Exception) -> NoReturn:

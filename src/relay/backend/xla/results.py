@@ -6,7 +6,6 @@ result it stays one.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from relay.backend.xla.checks import Requirement
 from relay.backend.xla.data import FUNCTIONS, Known, Structure, flatten
 from relay.backend.xla.functions import Cell
+from relay.backend.xla.processes import gathered
 from relay.interpreter.value import RefValue
 from relay.op.traced import UntraceableError
 
@@ -58,7 +58,4 @@ def result_of(value: Any, requirements: Sequence[Requirement]) -> tuple[Sequence
 
 def host_array(x: Any) -> Any:
     """An array of JAX as NumPy's, which may be written to; a number of rank 0."""
-    if not (x.is_fully_addressable or x.is_fully_replicated):
-        gather = import_module("jax.experimental.multihost_utils").process_allgather
-        x = gather(x, tiled=True)
-    return np.array(x)[()]
+    return np.array(gathered(x))[()]
