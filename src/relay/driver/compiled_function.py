@@ -6,6 +6,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from relay.backend.native.host.outputs import OUT
+from relay.backend.xla.device_arrays import ON_DEVICE
 from relay.diagnostic import fail
 from relay.interpreter.tensor_conversion import describe
 from relay.ir.module import IRModule
@@ -18,10 +19,15 @@ if TYPE_CHECKING:
     from relay.backend.native.host.compiled_module import CompiledModule
 
 
-class CompiledFunction:
-    """A Python function as machine code: compiled for each structure and types of its arguments.
+OPTIONS = (OUT, ON_DEVICE)
+"""The arguments of calls that say where results go, where the function has no parameters of these names."""
 
-    `compiled(…, out=arrays)` leaves the result in arrays of the caller's, in the structure of the result.
+
+class CompiledFunction:
+    """A Python function that is compiled for each structure and types of its arguments.
+
+    Machine code leaves the result of `compiled(…, out=arrays)` in arrays of the caller's, in the structure of
+    the result, and XLA that of `compiled(…, on_device=True)` on the devices.
     The last `MAX_KEPT` programs are kept.  `compiled.specialised(…)` is the program for some arguments, which
     can be measured and stored.
     """
@@ -42,13 +48,12 @@ class CompiledFunction:
         self._lock = Lock()
 
     def __call__(self, /, *args: Any, **named: Any) -> Any:
-        out = None if OUT not in named or self.function.header.takes(OUT) else named.pop(OUT)
+        options = {o: named.pop(o) for o in OPTIONS if o in named and not self.function.header.takes(o)}
         made, values = self.function.for_arguments(args, {**self.params, **named})
         built = self._compiled(made)
-        call = built[built.default()]
-        if out is None:
-            return made.restored(call(*values))
-        return made.restored(call(*values, out=arrays_like(made, out)))
+        if OUT in options:
+            options[OUT] = arrays_like(made, options[OUT])
+        return made.restored(built[built.default()](*values, **options))
 
     def specialised(self, /, *args: Any, **named: Any) -> "CompiledModule":
         """The program for arguments of these types: each is a tensor, or a tuple for a container."""

@@ -17,7 +17,7 @@ from relay.ir.expr import replace as replace_node
 from relay.ir.module import IRModule
 from relay.ir.traced import Traced
 from relay.ir.type import Type
-from relay.tracing.nested import as_leaf, flattened, in_trace, traced, typed_leaf, value_of_leaf
+from relay.tracing.nested import argument_leaf, as_leaf, flattened, in_trace, traced, typed_leaf
 from relay.tracing.pytree import LEAF, Tree, flatten, is_plain, parts_of, unflatten
 from relay.tracing.signature import Header, header_of
 from relay.tracing.trace import Specialised, trace
@@ -88,7 +88,7 @@ class TracedFunction:
         for p, x in zip(header.function.params, given, strict=True):
             tree, t = LEAF, None
             if p.type_annotation is None:
-                x, tree = flatten(x, value_of_leaf, p.name_hint)
+                x, tree = flatten(x, argument_leaf, p.name_hint)
                 t = type_of_value(x)
             values.append(x)
             trees.append(tree)

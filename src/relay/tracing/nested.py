@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
+from relay.backend.xla.host_operators import is_on_device
 from relay.diagnostic import caller_span, fail
 from relay.interpreter.tensor_conversion import MisfitError, convert_tensor
 from relay.interpreter.value import FunctionValue
@@ -84,6 +85,11 @@ def value_of_leaf(x: Any, where: Where) -> tuple[Any, Leaf]:
             label=f"found {misfit.found}",
             hint="give numbers, strings and arrays, in tuples, lists, dicts, named tuples and dataclasses",
         )
+
+
+def argument_leaf(x: Any, where: Where) -> tuple[Any, Leaf]:
+    """An argument of a call that is no container; an array on a device stays there (`bad-argument`)."""
+    return (x, LEAF) if is_on_device(x) else value_of_leaf(x, where)
 
 
 def typed_leaf(x: Any, where: Where) -> tuple[Expr, Leaf]:

@@ -169,3 +169,32 @@ def test_a_mesh_computes_a_program_as_a_whole() -> None:
         assert code == "xla-unsupported"
         assert "`argwhere`: values decide the shape of the result" in said
         assert "1:40" in said
+
+
+def test_a_python_function_trains_over_a_mesh_with_arrays_that_stay_there() -> None:
+    rule = relay.optim.adam(0.1)
+
+    def distance(params: Any, x: Any, y: Any) -> Any:
+        return ((x @ params["w"] + params["b"] - y) ** 2).mean()
+
+    def step(params: Any, state: Any, x: Any, y: Any) -> Any:
+        value, slope = relay.value_and_grad(distance, 0)(params, x, y)
+        return value, *relay.optim.apply_rule(rule, params, slope, state)
+
+    shard = {"x": ("data",), "y": ("data",), "state": ("data",)}
+    options: Any = {"mesh": {"data": 8}, "shard": shard, "donate": ("params", "state")}
+    over_mesh, native = relay.build(step, "xla cpu", **options), relay.compile(step)
+    x, y = numbers(16, 24), numbers(16, 1)
+    params = {"w": numbers(24, 1), "b": np.zeros(1, "float32")}
+    there, state = params, relay.optim.initial_state(rule, params)
+    state_there = state
+    for _ in range(20):
+        before = there
+        found, there, state_there = over_mesh(there, state_there, x, y, on_device=True)
+        wanted, params, state = native(params, state, x, y)
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)
+    np.testing.assert_allclose(there["w"], params["w"], rtol=1e-5, atol=1e-5)
+    assert len(there["w"].addressable_shards) == 8
+    with pytest.raises(relay.RelayError, match="was given up in an earlier call"):
+        over_mesh(before, state_there, x, y)
+    np.testing.assert_allclose(native(there, state, x, y)[0], found, rtol=0.5)

@@ -9,7 +9,14 @@ import numpy as np
 from relay.analysis.sharding import Sharding, check_marks, sharding_of
 from relay.backend.xla.batching import BatchingMachine
 from relay.backend.xla.data import FUNCTIONS, REFERENCES, flatten
-from relay.backend.xla.device_arrays import all_on_host, is_out_of_reach, placed, put_back, stand_ins
+from relay.backend.xla.device_arrays import (
+    ON_DEVICE,
+    all_on_host,
+    is_out_of_reach,
+    placed,
+    put_back,
+    stand_ins,
+)
 from relay.backend.xla.entries import Entries
 from relay.backend.xla.host_operators import is_on_device
 from relay.backend.xla.hybrid import HybridMachine
@@ -29,9 +36,6 @@ from relay.op.traced import UntraceableError
 from relay.pipelines import is_batched, optimize_for_xla
 from relay.transform.passes.unused_functions import reached
 from relay.typecheck.infer import infer
-
-ON_DEVICE = "on_device"
-"""The argument of a call that leaves its results on the device."""
 
 
 class Entry:

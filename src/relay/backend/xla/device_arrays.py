@@ -9,6 +9,8 @@ from relay.backend.xla.data import LEAF, Structure, flatten
 from relay.backend.xla.host_operators import is_on_device, on_host
 from relay.backend.xla.layout import Layout
 
+ON_DEVICE = "on_device"
+"""The argument of a call that leaves its results on the device."""
 ONE = Structure((1, LEAF))
 """The structure of one tensor as the only argument."""
 
