@@ -1,17 +1,18 @@
 """Programs whose control flow the host runs, and whose segments are recorded and computed together."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from threading import local
 from typing import Any
 
 from relay.backend.xla.data import FUNCTIONS, REFERENCES, flatten
-from relay.backend.xla.host_operators import HostOperator
+from relay.backend.xla.host_operators import HostOperator, Kind, kind_of_value
 from relay.backend.xla.hybrid import HybridMachine, brought_back
-from relay.backend.xla.later import Later
+from relay.backend.xla.later import Later, RowTypes
 from relay.backend.xla.program import Program, xla_context
 from relay.backend.xla.recorder import Recorder
 from relay.backend.xla.records import Recordable
-from relay.backend.xla.segment import Piece, Segment, StepRefusedError
+from relay.backend.xla.segment import Compiled, Piece, Segment, StepRefusedError
 from relay.backend.xla.segments import Step
 from relay.diagnostic import RelayError
 from relay.interpreter import code as op
@@ -32,6 +33,7 @@ class BatchingMachine(HybridMachine):
     def __init__(self, program: Program, device: Any) -> None:
         """`device` is where segments run."""
         self.programs: dict[Any, Any] = {}
+        self.types = RowTypes()
         self.runs = local()
         """The recorder of the run of each thread."""
         super().__init__(program, device)
@@ -127,10 +129,52 @@ class BatchingMachine(HybridMachine):
             self.runs.recorder = before
 
 
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """All steps of a segment as one program, whose operands are those with some numbers, or constants."""
+
+    steps: tuple[Step, ...]
+    program: Compiled
+    reads: Sequence[tuple[int, Any]]
+
+
 class RecordedSegment(Segment):
     """A segment whose calls are recorded, as far as XLA computes it."""
 
     machine: BatchingMachine
+
+    def __init__(
+        self, machine: BatchingMachine, steps: Sequence[Step], results: Sequence[Register], constants: Any
+    ) -> None:
+        """`constants` are the registers whose values are known."""
+        super().__init__(machine, steps, results, constants)
+        self.wholes: dict[tuple[Kind, ...], Whole] = {}
+        """What is recorded of a call by the kinds of its operands, where XLA computes all of it."""
+
+    def __call__(self, *operands: Any) -> Any:
+        kinds = tuple([Kind.LARGE if type(x) is Later else kind_of_value(x) for x in operands])
+        whole, recorder = self.wholes.get(kinds), self.machine.recorder
+        if whole is None or recorder is None:
+            found = super().__call__(*operands)
+            self.note(kinds)
+            return found
+        values = [operands[i] if value is None else value for i, value in whole.reads]
+        found = recorder.record(self, whole.steps, whole.program.function, values)
+        if found is None:
+            return super().__call__(*operands)
+        return found[0] if len(found) == 1 else tuple(found)
+
+    def note(self, kinds: tuple[Kind, ...]) -> None:
+        """Keep what is recorded of calls with operands of some kinds, if XLA computes all of it."""
+        plan = self.plans[kinds]
+        steps = plan[0]
+        if len(plan) == 1 and not isinstance(steps, Step):
+            program = self.programs[steps]
+            reads = [
+                (-1, self.constants[r]) if r in self.constants else (self.reads.index(r), None)
+                for r in program.reads
+            ]
+            self.wholes[kinds] = Whole(steps, program, reads)
 
     def computed(self, steps: tuple[Step, ...], values: dict[Register, Any], plan: Sequence[Piece]) -> bool:
         """Have XLA do some steps later, or at once if that is too much to be kept."""
@@ -147,6 +191,7 @@ class RecordedSegment(Segment):
 
     def give_up(self, steps: tuple[Step, ...], reason: str) -> None:
         """Have the host do some steps, since XLA has no form for them."""
+        self.wholes.clear()
         for kinds, plan in list(self.plans.items()):
             if steps in plan:
                 at = plan.index(steps)

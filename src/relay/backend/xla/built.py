@@ -106,7 +106,7 @@ class Entry:
     def in_segments(self, hybrid: HybridMachine, definition: Closure, values: tuple[Value, ...]) -> Value:
         """The value where the host runs the control flow."""
         try:
-            return hybrid.apply(hybrid.value_of(self.whole.name), values)
+            return hybrid.called(self.whole.name, values)
         except RelayError:
             _, structure = flatten(values)
             if structure.has((*FUNCTIONS, *REFERENCES)):

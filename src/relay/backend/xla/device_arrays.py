@@ -59,4 +59,4 @@ def is_out_of_reach(value: Any) -> bool:
 def all_on_host(value: Any) -> Any:
     """A value with its tensors as NumPy's."""
     leaves, structure = flatten(value)
-    return structure(*map(on_host, leaves))
+    return structure(*map(on_host, leaves)) if any(map(is_on_device, leaves)) else value

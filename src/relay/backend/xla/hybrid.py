@@ -15,11 +15,11 @@ from relay.backend.xla.segments import Step, arrange
 from relay.interpreter.code import Code, Draft, Register
 from relay.interpreter.conversion import PythonFunction
 from relay.interpreter.functions import OperatorValue
-from relay.interpreter.machine import Interpreter
+from relay.interpreter.machine import Interpreter, quiet, thawed
 from relay.interpreter.operators import operator_function, operator_value
-from relay.interpreter.value import FunctionValue, RefValue, is_array
+from relay.interpreter.value import Closure, FunctionValue, RefValue, is_array
 from relay.ir.dtype import is_integer
-from relay.ir.expr import Call, Op
+from relay.ir.expr import Call, GlobalVar, Op
 from relay.ir.tensor_parts import tensor_parts
 from relay.ir.type import HAS_ANY, HAS_VAR
 from relay.op.debugging import Effect
@@ -159,6 +159,13 @@ class HybridMachine(Interpreter):
         return function
 
     # --- runs
+
+    def called(self, name: GlobalVar, values: Sequence[Any]) -> Any:
+        """The value of a definition on arguments that have been converted."""
+        definition = self.value_of(name)
+        assert isinstance(definition, Closure)
+        with quiet():
+            return thawed(self._run(definition.code, [*values, *definition.env]))
 
     def placed(self, x: Any) -> Any:
         """A large array on the device; any other value as it is."""

@@ -1,6 +1,5 @@
 """Tensors that are computed when somebody asks for them."""
 
-from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -11,16 +10,26 @@ if TYPE_CHECKING:
     from relay.backend.xla.records import Record
 
 
-@dataclass(frozen=True, slots=True)
 class RowType:
-    """The shape and the dtype of a tensor, which is a row where many of them lie together."""
+    """The shape and the dtype of a tensor, which is a row where many of them lie together.
 
-    shape: tuple[int, ...]
-    dtype: Any
-    bytes: int = field(init=False, compare=False)
+    A machine has one object for each.
+    """
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "bytes", prod(self.shape) * np.dtype(self.dtype).itemsize)
+    __slots__ = ("bytes", "dtype", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+        """Ask `RowTypes` for it."""
+        self.shape = shape
+        self.dtype = dtype
+        self.bytes = prod(shape) * np.dtype(dtype).itemsize
+
+
+class RowTypes(dict[Any, RowType]):
+    """The types of rows that a machine has met, by shape and dtype."""
+
+    def __missing__(self, key: Any) -> RowType:
+        return self.setdefault(key, RowType(*key))
 
 
 class Home(Protocol):

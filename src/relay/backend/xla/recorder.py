@@ -12,7 +12,7 @@ from relay.backend.xla.banks import Bank, Renewal, power_of_two, renewal_program
 from relay.backend.xla.data import Known, flatten
 from relay.backend.xla.groups import Place, calls_program, places, sums_program, touched
 from relay.backend.xla.host_operators import HOST_ELEMENTS, on_host
-from relay.backend.xla.later import Later, RowType
+from relay.backend.xla.later import Later, RowType, RowTypes
 from relay.backend.xla.levels import Group, Needed, needed
 from relay.backend.xla.program import first_line
 from relay.backend.xla.records import Record, Recordable, maker
@@ -31,6 +31,7 @@ class Machine(Protocol):
 
     jax: Any
     device: Any
+    types: RowTypes
     programs: dict[Any, Any]
     """Those that are made for many calls, by what they do."""
 
@@ -46,7 +47,7 @@ class Recorder:
         """Nothing is recorded yet."""
         self.machine = machine
         self.jax = machine.jax
-        self.types: dict[Any, RowType] = {}
+        self.types = machine.types
         self.banks: dict[RowType, Bank] = {}
         self.placed: dict[int, tuple[Any, Any]] = {}
         """Arrays that calls have in common on the device, by the identity of those in the program."""
@@ -61,12 +62,12 @@ class Recorder:
     # --- recording
 
     def record(
-        self, segment: Any, steps: Any, program: Recordable, operands: Sequence[Any]
-    ) -> tuple[Any, ...] | None:
+        self, segment: Any, steps: Any, program: Recordable, operands: list[Any]
+    ) -> Sequence[Any] | None:
         """The results of some steps of a segment, computed later; None if they are too large for that."""
-        leaves, structure = (
-            flatten(tuple(operands)) if any(type(x) is tuple for x in operands) else (list(operands), None)
-        )
+        leaves, structure = operands, None
+        if tuple in map(type, operands):
+            leaves, structure = taken_apart(operands)
         types: list[RowType] = []
         for i, x in enumerate(leaves):
             if type(x) is Later:
@@ -74,8 +75,12 @@ class Recorder:
                     types.append(x.type)
                     continue
                 x = leaves[i] = x.host()
-            types.append(self.type_of(x))
-        signature = program.signature(self.jax, (structure, *types), operands, types)
+            types.append(self.types[x.shape, x.dtype])
+        key = (structure, *types)
+        signature = program.signatures.get(key)
+        if signature is None:
+            signature = program.signed(self.jax, self.types, operands, types)
+            signature = program.signatures.setdefault(key, signature)
         if signature.out_bytes > MAX_RESULT_BYTES:
             return None
         self.bytes += signature.out_bytes
@@ -84,20 +89,12 @@ class Recorder:
             self.bytes = signature.out_bytes
         self.count += 1
         record = Record(self.count, signature, leaves, segment, steps)
-        found = [Later(self.type_of(t), self, record) for t in signature.out_types]
+        found = [Later(t, self, record) for t in signature.out_types]
         record.outs = [ref(x) for x in found]
         self.recorded.append(ref(record))
         if signature.is_checked:
             self.checked.append(record)
-        return signature.result(*found)
-
-    def type_of(self, x: Any) -> RowType:
-        """The type of a tensor, the same object for the same type."""
-        key = (x.shape, x.dtype)
-        found = self.types.get(key)
-        if found is None:
-            found = self.types[key] = RowType(*key)
-        return found
+        return found if signature.is_flat else signature.result(*found)
 
     # --- asking
 
@@ -271,6 +268,19 @@ class Recorder:
                 if later is not None:
                     later.value, later.bank, later.record = x, None, None
             r.is_made = True
+
+
+def taken_apart(operands: Sequence[Any]) -> tuple[list[Any], Any]:
+    """The tensors in operands, and what tells how these are tuples of them."""
+    leaves: list[Any] = []
+    for x in operands:
+        if type(x) is tuple:
+            leaves += x
+        else:
+            leaves.append(x)
+    if tuple in map(type, leaves):
+        return flatten(tuple(operands))
+    return leaves, tuple([len(x) if type(x) is tuple else None for x in operands])
 
 
 def row_of(x: Any, uploaded: dict[int, int]) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 from weakref import ref
 
 from relay.backend.xla.data import Structure, flatten
-from relay.backend.xla.later import Later, RowType
+from relay.backend.xla.later import Later, RowType, RowTypes
 from relay.backend.xla.segments import Step
 
 
@@ -31,10 +31,14 @@ class Signature:
     programs: dict[Any, Any] = field(default_factory=dict[Any, Any])
     """The programs of XLA for many calls, by how these find their operands."""
 
-    @property
-    def out_bytes(self) -> int:
-        """How large the results are."""
-        return sum([t.bytes for t in self.out_types])
+    out_bytes: int = 0
+    """How large the results are."""
+    is_flat: bool = False
+    """Whether each result is a tensor."""
+
+    def __post_init__(self) -> None:
+        self.out_bytes = sum([t.bytes for t in self.out_types])
+        self.is_flat = len(self.result.parts) == len(self.out_types) + 1
 
     def flat(self, *leaves: Any) -> tuple[Any, list[Any]]:
         """What failed, and the tensors in the results, of those in the operands."""
@@ -55,19 +59,17 @@ class Recordable:
     def __call__(self, inputs: Sequence[Any]) -> tuple[Any, Any]:
         return self.compiled(inputs)
 
-    def signature(self, jax: Any, key: Any, operands: Sequence[Any], types: Sequence[RowType]) -> Signature:
+    def signed(
+        self, jax: Any, known: RowTypes, operands: Sequence[Any], types: Sequence[RowType]
+    ) -> Signature:
         """The signature of operands that have tensors of some types (`StepRefusedError`)."""
-        found = self.signatures.get(key)
-        if found is None:
-            _, structure = flatten(tuple(operands))
-            shapes = [jax.ShapeDtypeStruct(t.shape, t.dtype) for t in types]
-            failed, results = jax.eval_shape(self.call, list(structure(*shapes)))
-            leaves, result = flatten(tuple(results))
-            outs = tuple([RowType(x.shape, x.dtype) for x in leaves])
-            is_sum = self.is_sum and {*types} == {*outs}
-            found = Signature(self.call, structure, tuple(types), result, outs, failed is not None, is_sum)
-            found = self.signatures.setdefault(key, found)
-        return found
+        _, structure = flatten(tuple(operands))
+        shapes = [jax.ShapeDtypeStruct(t.shape, t.dtype) for t in types]
+        failed, results = jax.eval_shape(self.call, list(structure(*shapes)))
+        leaves, result = flatten(tuple(results))
+        outs = tuple([known[x.shape, x.dtype] for x in leaves])
+        is_sum = self.is_sum and {*types} == {*outs}
+        return Signature(self.call, structure, tuple(types), result, outs, failed is not None, is_sum)
 
 
 class Record:
