@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from threading import local
 from typing import Any
 
+from relay.backend.xla.arranged import arrange, is_add
 from relay.backend.xla.data import FUNCTIONS, REFERENCES, flatten
 from relay.backend.xla.host_operators import HostOperator, Kind, kind_of_value
 from relay.backend.xla.hybrid import HybridMachine, brought_back
@@ -20,7 +21,6 @@ from relay.interpreter.code import Code, Draft, Register
 from relay.interpreter.machine import Interpreter
 from relay.interpreter.value import is_array
 from relay.ir.expr import Call, Constructor
-from relay.op.arithmetic import Add
 from relay.op.debugging import Effect
 
 
@@ -30,8 +30,11 @@ class BatchingMachine(HybridMachine):
     A run that is given functions or references computes each segment when it is met.
     """
 
-    def __init__(self, program: Program, device: Any) -> None:
-        """`device` is where segments run."""
+    def __init__(self, program: Program, device: Any, *, moves: bool = False) -> None:
+        """`device` is where segments run.  It `moves` operators past what is done with references, if nobody
+        outside sees these.
+        """
+        self.moves = moves
         self.programs: dict[Any, Any] = {}
         self.types = RowTypes()
         self.runs = local()
@@ -74,6 +77,10 @@ class BatchingMachine(HybridMachine):
             draft.code.insert(-1, [op.OP1, known, self.known_value, draft.code[-1][3], 0])
             draft.spans.insert(-1, draft.spans[-1])
             draft.code[-1][3] = known
+
+    def arrange_segments(self, draft: Draft) -> None:
+        """Put segments in the place of runs of operators, as it is best to record them."""
+        arrange(draft, self.segment, is_recorded=True, moves=self.moves)
 
     def placed_constant(self, value: Any) -> Any:
         """A constant on the device if it is large, and is no numbers that decide."""
@@ -205,8 +212,3 @@ class RecordedSegment(Segment):
         for step in steps:
             self.do(step, values)
         return flatten(tuple([values[r] for r in program.outs]))[0]
-
-
-def is_add(does: Any) -> bool:
-    """Whether a step adds two operands."""
-    return isinstance(does, HostOperator) and isinstance(does.op, Add)

@@ -24,6 +24,7 @@ from relay.backend.xla.layout import OneDevice, OverMesh
 from relay.backend.xla.platforms import first_device, kind_of, load_jax, mesh_of
 from relay.backend.xla.program import Program, xla_context
 from relay.backend.xla.report import MANY_FORMS, Report
+from relay.backend.xla.visible import shows_references
 from relay.backend.xla.whole import FailedError, Whole
 from relay.diagnostic import RelayError, did_you_mean, fail
 from relay.interpreter.arguments import arrange, convert_argument, convert_arguments, inputs
@@ -217,8 +218,9 @@ def build_for_xla(
     shardings = {name: sharding_of(typed, name) for name in entries}
     program = Program(optimize_for_xla(mod, entries, level, precision), load_jax())
     device = first_device(kind)
+    moves = not shows_references(program.mod, program.types, entries)
     hybrid = HybridMachine(program, device)
-    batching = BatchingMachine(program, device)
+    batching = BatchingMachine(program, device, moves=moves)
     made: dict[str, Entry] = {}
     for name, sharding in shardings.items():
         layout = layout_of(program, name, sharding, kind) if sharding else OneDevice(program.jax, device)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Any
 
+from relay.backend.xla.arranged import arrange
 from relay.backend.xla.checks import Checks
 from relay.backend.xla.data import Known, Structure, flatten
 from relay.backend.xla.host_operators import HOST_ELEMENTS, HostOperator, on_host
@@ -11,7 +12,7 @@ from relay.backend.xla.namespace import Namespace
 from relay.backend.xla.operators import applied_operator, static_size
 from relay.backend.xla.program import Program, first_line, xla_context
 from relay.backend.xla.segment import Compiled, Segment, StepRefusedError
-from relay.backend.xla.segments import Step, arrange
+from relay.backend.xla.segments import Step
 from relay.interpreter.code import Code, Draft, Register
 from relay.interpreter.conversion import PythonFunction
 from relay.interpreter.functions import OperatorValue
@@ -69,6 +70,10 @@ class HybridMachine(Interpreter):
         """Put segments in the place of runs of operators, and large constants on the device."""
         for register, value in draft.constants.items():
             draft.constants[register] = self.placed_constant(value)
+        self.arrange_segments(draft)
+
+    def arrange_segments(self, draft: Draft) -> None:
+        """Put segments in the place of runs of operators."""
         arrange(draft, self.segment)
 
     def segment(self, steps: Sequence[Step], results: Sequence[Register], constants: Any) -> Segment:
