@@ -1,10 +1,10 @@
-"""Which recorded calls are made, and which of them together: those of one signature on one level, which is
-one more than that of the calls whose results they take.
+"""Which recorded calls are made, and which of them together: those of one signature whose operands are there.
 
 After Looks et al., 2017 (Fold), Neubig et al., 2017 (DyNet), and Fegade et al., 2024 (ACRoBat).
 """
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,32 +55,62 @@ def needed(targets: Iterable[Record]) -> Needed:
             uses[made_by] = uses.get(made_by, 0) + 1
     records = sorted(uses, key=lambda r: r.number)
     sums, within = sums_of(records, uses)
-    levels: dict[Record, int] = {}
-    by_level: list[dict[Any, list[Record]]] = []
-    for r in records:
-        if r in within:
-            continue
-        of = sums.get(r)
-        makers = [m for x in (r.leaves if of is None else of) if (m := maker(x)) is not None]
-        level = levels[r] = 1 + max([levels[m] for m in makers], default=-1)
-        if level == len(by_level):
-            by_level.append({})
-        key = r.signature if of is None else (r.signature.out_types, power_of_two(len(of)))
-        by_level[level].setdefault(key, []).append(r)
     groups: list[Group] = []
-    for level in by_level:
-        for several in level.values():
-            if several[0] in sums:
-                groups.append(Group(several[0].signature, several, [sums[r] for r in several]))
-            else:
-                groups += [Group(several[0].signature, part) for part in parted(several)]
+    for several in scheduled([(r, sums.get(r, r.leaves)) for r in records if r not in within]):
+        first = several[0]
+        if first.signature.is_sum:
+            terms = [sums.get(r, r.leaves) for r in several]
+            groups.append(Group(first.signature, several, terms))
+        else:
+            groups += [Group(first.signature, part) for part in parted(several)]
     return Needed(groups, records)
+
+
+def scheduled(calls: Sequence[tuple[Record, Sequence[Any]]]) -> Iterator[list[Record]]:
+    """Calls that can be made together, of which each has the tensors that it takes.
+
+    Of the signatures that could be next, one comes whose calls are all there, else that whose calls are on
+    the lowest level on average.  After Neubig et al., 2017: "On-the-fly operation batching".
+    """
+    takers: dict[Record, list[Record]] = {}
+    waits: dict[Record, int] = {}
+    level: dict[Record, int] = {}
+    ready: dict[Any, list[Record]] = {}
+    left: Counter[Any] = Counter()
+    height: Counter[Any] = Counter()
+    for r, operands in calls:
+        makers = [m for x in operands if (m := maker(x)) is not None]
+        level[r] = 1 + max([level[m] for m in makers], default=-1)
+        kind = kind_of_call(r)
+        left[kind] += 1
+        height[kind] += level[r]
+        waits[r] = len(makers)
+        for m in makers:
+            takers.setdefault(m, []).append(r)
+        if not makers:
+            ready.setdefault(kind, []).append(r)
+    while ready:
+        kind = min(ready, key=lambda k: (len(ready[k]) < left[k], height[k] / left[k]))
+        several = ready.pop(kind)
+        yield several
+        for r in several:
+            left[kind] -= 1
+            height[kind] -= level[r]
+            for taker in takers.get(r, ()):
+                waits[taker] -= 1
+                if not waits[taker]:
+                    ready.setdefault(kind_of_call(taker), []).append(taker)
+
+
+def kind_of_call(r: Record) -> Any:
+    """What calls have in common that can be made together: a signature, or the type of sums."""
+    return r.signature.out_types if r.signature.is_sum else r.signature
 
 
 def sums_of(
     records: Sequence[Record], uses: dict[Record, int]
 ) -> tuple[dict[Record, list[Any]], set[Record]]:
-    """The sums of more than two terms with these, and the sums within that nobody else asks for."""
+    """The terms of sums, and the sums within these that nobody else asks for."""
     found: dict[Record, list[Any]] = {}
     within: set[Record] = set()
     for r in reversed(records):
@@ -96,8 +126,7 @@ def sums_of(
                 stack += m.leaves
             else:
                 terms.append(x)
-        if len(terms) > 2:
-            found[r] = terms
+        found[r] = terms
     return found, within
 
 

@@ -16,7 +16,7 @@ from relay.backend.xla.later import Later, RowType, RowTypes
 from relay.backend.xla.levels import Group, Needed, needed
 from relay.backend.xla.program import first_line
 from relay.backend.xla.records import Record, Recordable, maker
-from relay.interpreter.value import RefValue, is_array
+from relay.interpreter.value import RefValue, is_array, is_tuple
 
 MAX_RECORDS = 65_536
 """After how many recorded calls these are made."""
@@ -280,7 +280,8 @@ def taken_apart(operands: Sequence[Any]) -> tuple[list[Any], Any]:
             leaves.append(x)
     if tuple in map(type, leaves):
         return flatten(tuple(operands))
-    return leaves, tuple([len(x) if type(x) is tuple else None for x in operands])
+    sizes: list[int | None] = [len(x) if is_tuple(x) else None for x in operands]
+    return leaves, tuple(sizes)
 
 
 def row_of(x: Any, uploaded: dict[int, int]) -> int:
