@@ -178,6 +178,16 @@ def test_rows_that_depend_on_each_other_or_stand_in_other_blocks_stay(body: str)
     assert combine_rows(mod) is mod
 
 
+def test_the_same_rows_are_one_part_of_the_product() -> None:
+    layers = "(nn.dense(%x, %w), nn.dense(%x, %w), nn.dense(%y, %w))"
+    params = "%x: Tensor[(1, 4), float32], %y: Tensor[(2, 4), float32], %w: Tensor[(3, 4), float32]"
+    made = combine_rows(infer(parse(f"def @main({params}) {{ {layers} }}")))
+    assert "concatenate((%x, %y))" in str(made)
+    verified(made)
+    alone = infer(parse(f"def @main({params}) {{ (nn.dense(%x, %w), nn.dense(%x, %w)) }}"))
+    assert combine_rows(alone) is alone
+
+
 def test_many_rows_stay() -> None:
     mod = infer(
         parse("""

@@ -57,7 +57,9 @@ def join_layers(root: Expr, types: Types, purity: Purity, least: int, most: int)
     order, where = list(post_order(graph)), places(graph).where
     instead: dict[Expr, Expr] = {}
     for group in alike(of_steady(layers_of(order, types, most), order, {}), order, {}, where, least):
-        instead.update(zip(group, row_parts(group, types), strict=True))
+        by_data = {e.args[0]: e for e in group}  # what is computed more than once takes one part
+        parts = dict(zip(by_data, row_parts(list(by_data.values()), types), strict=True))
+        instead.update({e: parts[e.args[0]] for e in group})
     return substituted(graph, instead) if instead else root
 
 
@@ -68,8 +70,8 @@ def alike(
     where: Mapping[Expr, Hashable],
     least: int,
 ) -> list[list[Call]]:
-    """Groups of at least so many layers with one weight in one place, none of which needs another; `values`
-    are those of variables that stand for them.
+    """Groups of layers with one weight in one place, of at least so many different data, none of which needs
+    another; `values` are those of variables that stand for them.
     """
     by_weight: dict[Expr, list[Call]] = {}
     for e in layers:
@@ -82,8 +84,13 @@ def alike(
         groups: dict[Hashable, list[Call]] = {}
         for e in several:
             groups.setdefault((where.get(e), levels[e], e.attrs), []).append(e)
-        found += [group for group in groups.values() if len(group) >= least]
+        found += [group for group in groups.values() if len({data_of(e, values) for e in group}) >= least]
     return found
+
+
+def data_of(layer: Call, values: Mapping[Expr, Expr]) -> Expr:
+    """The data of a layer; `values` are those of variables that stand for them."""
+    return values.get(layer.args[0], layer.args[0])
 
 
 def layers_of(order: Sequence[Expr], types: Types, most: int) -> list[Call]:
