@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from relay.backend.xla.data import FUNCTIONS, REFERENCES, flatten, is_known
+from relay.backend.xla.forms import form_of
 from relay.diagnostic import RelayError
 from relay.ir.tensor_parts import tensor_parts
 from relay.ir.type import Type
@@ -67,9 +68,10 @@ def size_of(value: Any) -> int:
 
 
 def traced(np: "Namespace", op: Any, operands: Any) -> Any:
-    """The value of an operator by its rule for arrays that are traced."""
+    """The value of an operator by XLA's own form, or by its rule for arrays that are traced."""
     try:
-        found = op.traced(np, *operands)
+        form = form_of(op, operands)
+        found = op.traced(np, *operands) if form is None else form(np, op, *operands)
     except UntraceableError:
         raise
     except RelayError:

@@ -1,0 +1,72 @@
+"""Operators for which XLA has something better than what their references are made of."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from relay.backend.xla.convolutions import convolved, of_weight, spread_out
+from relay.backend.xla.pooling import averages, greatest, to_averaged, to_greatest
+from relay.ir.dtype import dtype_name, is_float
+from relay.op.conversion import accumulator
+from relay.op.error_function import Erf, Erfc, Ndtr
+from relay.op.math import Sigmoid
+from relay.op.nn.conv import Conv
+from relay.op.nn.conv_transpose import ConvTranspose
+from relay.op.nn.conv_weight import ConvBackwardWeight
+from relay.op.nn.linear_units import CUBE, Gelu, Silu
+from relay.op.nn.pool import AvgPool, MaxPool
+from relay.op.nn.pool_grad import AvgPoolGrad, MaxPoolGrad
+from relay.op.numeric import narrow
+
+Form = Callable[..., Any]
+"""The value of an operator: `form(np, op, *operands)`, on arrays of JAX with its array module."""
+
+
+def form_of(op: Any, operands: Any) -> Form | None:
+    """XLA's own form of an operator on arrays, if there is one: it is for floats alone."""
+    form = form_of_class(op.__class__)
+    return form if form is not None and all(is_float(dtype_name(x.dtype)) for x in operands) else None
+
+
+@cache
+def form_of_class(cls: type) -> Form | None:
+    """The form of the operators of a class."""
+    return next((form for of, form in FORMS.items() if issubclass(cls, of)), None)
+
+
+def elementwise(function: Callable[[Any, Any, Any], Any]) -> Form:
+    """The form of an operator on each element, `function(jax, op, x)` of float32 or wider."""
+
+    def form(np: Any, op: Any, data: Any) -> Any:
+        return narrow(function(np.jax, op, accumulator(data)), data.dtype)
+
+    return form
+
+
+def normal(jax: Any, x: Any) -> Any:
+    """The probability that a normally distributed number is below `x`."""
+    return jax.lax.erfc(x * -(0.5**0.5)) * 0.5
+
+
+def gelu(jax: Any, op: Gelu, x: Any) -> Any:
+    """`nn.gelu`."""
+    if op.approximate == "tanh":
+        return x * jax.lax.logistic((8 / jax.numpy.pi) ** 0.5 * (x + CUBE * x * x * x))
+    return x * normal(jax, x)
+
+
+FORMS: dict[type, Form] = {
+    Conv: convolved,
+    ConvTranspose: spread_out,
+    ConvBackwardWeight: of_weight,
+    MaxPool: greatest,
+    MaxPoolGrad: to_greatest,
+    AvgPool: averages,
+    AvgPoolGrad: to_averaged,
+    Sigmoid: elementwise(lambda jax, op, x: jax.lax.logistic(x)),
+    Silu: elementwise(lambda jax, op, x: x * jax.lax.logistic(x * op.alpha)),
+    Erf: elementwise(lambda jax, op, x: jax.lax.erf(x)),
+    Erfc: elementwise(lambda jax, op, x: jax.lax.erfc(x)),
+    Ndtr: elementwise(lambda jax, op, x: normal(jax, x)),
+    Gelu: elementwise(gelu),
+}

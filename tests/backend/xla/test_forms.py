@@ -1,0 +1,78 @@
+"""XLA's own forms of operators beside their references."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from relay.backend.xla.checks import Checks
+from relay.backend.xla.namespace import Namespace
+from relay.backend.xla.operators import traced
+from relay.op.registry import instance
+
+pytestmark = pytest.mark.extras
+jax = pytest.importorskip("jax", reason="needs jax, which `.ci/run-extras jax` installs")
+
+
+SWAPPED = str.maketrans("IO", "OI")
+"""The channels of a convolution are the others for its transpose."""
+
+
+def alike(name: str, attrs: dict[str, Any], *operands: Any) -> Any:
+    """The reference's value, which XLA's has to be near."""
+    op = instance(name, attrs)
+    wanted = op.evaluate(*operands)
+    near = {"float64": 1e-9, "float32": 1e-4}.get(str(wanted.dtype), 5e-2)
+    with jax.enable_x64(True):
+        found = traced(Namespace(jax, Checks(jax)), op, [jax.numpy.asarray(x) for x in operands])
+    assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
+    np.testing.assert_allclose(np.float64(found), np.float64(wanted), near, near * 20)
+    return wanted
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_convolutions_and_their_derivatives(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+
+    def several(count: int, least: int, most: int) -> tuple[int, ...]:
+        return tuple(rng.integers(least, most + 1, count).tolist())
+
+    def named(sizes: tuple[int, ...], axes: str, layout: str) -> Any:
+        return rng.standard_normal([sizes[axes.index(letter)] for letter in layout]).astype(dtype)
+
+    dtype = jax.numpy.dtype(["float32", "float64", "float16", "bfloat16"][seed % 4])
+    groups, (per_group, multiple) = 1 + seed % 3, several(2, 1, 2)
+    given, out = str(rng.choice(["NCHW", "NHWC", "HWNC"])), str(rng.choice(["NCHW", "NHWC"]))
+    kernel = str(rng.choice(["OIHW", "HWIO"]))
+    window = several(2, 1, 3)
+    x = named((2, groups * per_group, *several(2, 6, 9)), "NCHW", given)
+    w = named((groups * multiple, per_group, *window), "OIHW", kernel)
+    attrs: dict[str, Any] = {"groups": groups, "strides": several(2, 1, 3), "dilation": several(2, 1, 2)}
+    attrs["padding"] = several(4, 0, 2)
+    y = alike("nn.conv2d", {**attrs, "data_layout": given, "kernel_layout": kernel, "out_layout": out}, x, w)
+    to_weight = {**attrs, "grad_layout": out, "data_layout": given, "kernel_layout": kernel}
+    alike("nn.conv2d_backward_weight", {**to_weight, "kernel_size": window}, y, x)
+    alike("nn.conv2d_backward_weight", to_weight, y, x)
+    to_data = {**attrs, "data_layout": out, "out_layout": given, "output_padding": several(2, 0, 1)}
+    alike("nn.conv2d_transpose", {**to_data, "kernel_layout": kernel.translate(SWAPPED)}, y, w)
+
+
+@pytest.mark.parametrize("name", ["max", "avg"])
+@pytest.mark.parametrize("seed", range(12))
+def test_pooling_and_its_derivative(name: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, 4, (2, 3, 8, 9)).astype("float32")
+    x[0, 0, 2, 3] = np.nan if seed % 2 else 0
+    strides, dilation = rng.integers(1, 4, 2).tolist(), rng.integers(1, 3, 2).tolist()
+    attrs: dict[str, Any] = {"pool_size": (2 + seed % 2, 3), "strides": tuple(strides), "padding": (0, 1)}
+    attrs |= {"dilation": tuple(dilation), "ceil_mode": bool(seed % 3)}
+    if name == "avg":
+        attrs["count_include_pad"] = bool(seed % 4)
+    y = alike(f"nn.{name}_pool2d", attrs, x)
+    alike(f"nn.{name}_pool2d_grad", attrs, rng.standard_normal(y.shape).astype("float32"), x)
+
+
+@pytest.mark.parametrize("name", ["sigmoid", "erf", "erfc", "ndtr", "nn.gelu", "nn.silu"])
+def test_smooth_functions_far_from_zero(name: str) -> None:
+    for dtype in ("float32", "float64"):
+        alike(name, {}, np.asarray([-1e4, -90, -9, -2.5, -1e-3, 0, 0.5, 3, 20, 1e4], dtype))
