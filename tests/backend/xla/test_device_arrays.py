@@ -90,3 +90,28 @@ def test_a_module_that_changes_later_leaves_the_program_as_it_is() -> None:
     assert built(6, 2) == 3
     with pytest.raises(relay.RelayError, match="division by zero"):
         built(6, 0)
+
+
+def test_types_that_were_seen_before_are_those_of_the_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = """
+    type Pair { Pair { a: Tensor[(2,), float32], b: float32 } }
+    def @main(%p: Pair, %q: (float32, Tensor[(n,), int32])) { (%p.a * %p.b + %q.0, sum(%q.1)) }"""
+    built = relay.build(relay.parse(text), "xla cpu")
+    looked: list[Any] = []
+    convert = relay.backend.xla.built.convert_arguments
+    monkeypatch.setattr(
+        relay.backend.xla.built, "convert_arguments", lambda *a: looked.append(a) or convert(*a)
+    )
+    pair = {"a": np.ones(2, "float32"), "b": 2.0}
+    for numbers in (np.arange(3, dtype="int32"), jax.numpy.arange(3, dtype="int32")) * 2:
+        first, second = built(pair, (1, numbers))
+        np.testing.assert_array_equal(first, [3, 3])
+        assert second == 3
+    assert len(looked) == 4, "a dict is no instance, and a number no array"
+    on_device = built.put(p=pair, q=(1, np.arange(3, dtype="int32")))
+    for _ in range(3):
+        np.testing.assert_array_equal(built(*on_device)[0], [3, 3])
+    assert len(looked) == 5
+    with pytest.raises(relay.RelayError) as error:
+        built(on_device[0], (on_device[1][0], jax.numpy.arange(3.0)))
+    assert error.value.codes == ("argument-type",)

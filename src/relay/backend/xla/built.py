@@ -1,6 +1,7 @@
 """Programs for XLA as people hold them: called by the names of their entries."""
 
 from collections.abc import Mapping, Sequence
+from operator import is_
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -16,6 +17,7 @@ from relay.backend.xla.device_arrays import (
     placed,
     put_back,
     stand_ins,
+    types_of,
 )
 from relay.backend.xla.entries import Entries
 from relay.backend.xla.host_operators import is_on_device
@@ -28,6 +30,7 @@ from relay.backend.xla.visible import shows_references
 from relay.backend.xla.whole import FailedError, Whole
 from relay.diagnostic import RelayError, did_you_mean, fail
 from relay.interpreter.arguments import arrange, convert_argument, convert_arguments, inputs
+from relay.interpreter.code import Code
 from relay.interpreter.effects import is_repeated
 from relay.interpreter.machine import Interpreter
 from relay.interpreter.value import Closure, Value
@@ -37,6 +40,9 @@ from relay.op.traced import UntraceableError
 from relay.pipelines import is_batched, optimize_for_xla
 from relay.transform.passes.unused_functions import reached
 from relay.typecheck.infer import infer
+
+MAX_TYPES = 256
+"""How many types of arguments an entry keeps in mind."""
 
 
 class Entry:
@@ -52,6 +58,8 @@ class Entry:
         self.not_whole = ""
         """Why the last call was not computed as a whole; empty if it was."""
         self.calls = 0
+        self.known_types: dict[Any, None] = {}
+        """The types of arguments that are those of the parameters."""
         self.is_batched_by_form = False
         """Whether a call was batched because data that it was given may have any form."""
         self.__name__ = self.__qualname__ = whole.name.name_hint
@@ -64,11 +72,7 @@ class Entry:
         code = definition.code
         on_device = ON_DEVICE in named and all(p.name != ON_DEVICE for p in code.function.params)
         on_device = bool(named.pop(ON_DEVICE)) if on_device else False
-        arguments = arrange(code, *inputs(args, named))
-        self.check_not_given_up(arguments)
-        given = [stand_ins(x) for x in arguments]
-        values, _ = convert_arguments(code, [x for x, _ in given], self.machine)
-        values = [put_back(v, there) for v, (_, there) in zip(values, given, strict=True)]
+        values = self.converted(code, tuple(arrange(code, *inputs(args, named))))
         try:
             self.not_whole = ""
             self.check_form(values)
@@ -84,8 +88,30 @@ class Entry:
         found = self.in_segments(self.hybrid, definition, tuple(map(all_on_host, values)))
         return self.placed(found) if on_device else found
 
-    def check_not_given_up(self, arguments: Sequence[Any]) -> None:
-        """Demand that no array was given up in an earlier call (`donated`)."""
+    def converted(self, code: Code, arguments: tuple[Any, ...]) -> tuple[Value, ...]:
+        """The values of arguments (`argument-type`, `donated`).
+
+        Those that are arrays of types that were seen before are taken as they are: most calls of a program
+        are on the same types, and to look at each array takes longer than to call a small program.
+        """
+        leaves, structure = flatten(arguments)
+        if any(is_on_device(x) and x.is_deleted() for x in leaves):
+            self.refuse_given_up(arguments)
+        types = types_of(leaves, structure)
+        if types is not None and types in self.known_types:
+            return arguments
+        given = [stand_ins(x) for x in arguments]
+        values, _ = convert_arguments(code, [x for x, _ in given], self.machine)
+        values = tuple([put_back(v, there) for v, (_, there) in zip(values, given, strict=True)])
+        found, same = flatten(values)
+        if types is not None and structure == same and all(map(is_, found, leaves)):
+            if len(self.known_types) == MAX_TYPES:
+                self.known_types.clear()
+            self.known_types[types] = None
+        return values
+
+    def refuse_given_up(self, arguments: Sequence[Any]) -> None:
+        """Say which array was given up in an earlier call (`donated`)."""
         for name, x in zip(self.whole.params, arguments, strict=True):
             if any(is_on_device(leaf) and leaf.is_deleted() for leaf in flatten(x)[0]):
                 message = f"the array for `%{name}` of `@{self.__name__}` was given up in an earlier call"

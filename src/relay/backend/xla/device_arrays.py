@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from relay.backend.xla.data import LEAF, Structure, flatten
+from relay.backend.xla.data import FUNCTIONS, LEAF, REFERENCES, Structure, flatten
 from relay.backend.xla.host_operators import is_on_device, on_host
 from relay.backend.xla.layout import Layout
+from relay.backend.xla.shapes import shape_of
 
 ON_DEVICE = "on_device"
 """The argument of a call that leaves its results on the device."""
@@ -38,6 +39,17 @@ def put_back(value: Any, given: Sequence[Any]) -> Any:
         return value
     leaves, structure = flatten(value)
     return structure(*[g if is_on_device(g) else leaf for g, leaf in zip(given, leaves, strict=True)])
+
+
+def types_of(leaves: Sequence[Any], structure: Structure) -> Any:
+    """What decides whether arguments are of the types of parameters, if all of their tensors are arrays; None
+    where they are something else, or hold functions or references.
+    """
+    if structure.has((*FUNCTIONS, *REFERENCES)) or not all(
+        type(x) is np.ndarray or is_on_device(x) for x in leaves
+    ):
+        return None
+    return structure, tuple(map(shape_of, leaves))
 
 
 def placed(layout: Layout, value: Any, name: str) -> Any:

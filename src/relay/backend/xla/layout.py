@@ -44,11 +44,15 @@ class OneDevice:
         """`device` is one that JAX knows."""
         self.jax = jax
         self.device = device
+        self.place = jax.sharding.SingleDeviceSharding(device)
 
     def arguments(self, leaves: Sequence[Any], structure: Structure, names: Sequence[str]) -> list[Any]:
         """Arrays of NumPy stay: JAX brings them there faster in the call itself."""
         del structure, names
-        return [self.jax.device_put(x, self.device) if is_on_device(x) else x for x in leaves]
+        return [
+            self.jax.device_put(x, self.device) if is_on_device(x) and x.sharding != self.place else x
+            for x in leaves
+        ]
 
     def put(self, leaves: Sequence[Any], structure: Structure, names: Sequence[str]) -> list[Any]:
         """The arrays of arguments, on the device."""
