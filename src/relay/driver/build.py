@@ -151,8 +151,8 @@ def build(
             "cache": cache,
         }
         options |= {"check_nan": check_nan, "batch": batch, "precision": precision}
-        options |= {"donate": donate, "mesh": mesh, "shard": shard, "host": host}
-        return _build_python(as_function(mod), params, options)
+        options |= {"donate": donate, "mesh": mesh, "host": host}
+        return _build_python(as_function(mod), params, shard, options)
     mod = _module_of(mod) if isinstance(mod, RelayExpr) else expect_module(mod)
     if params:
         mod = with_params(mod, params)
@@ -264,12 +264,17 @@ def with_donation(mod: IRModule, entries: Sequence[str], donate: Sequence[str] |
     return out
 
 
-def _build_python(f: TracedFunction, params: Mapping[str, Any] | None, options: Mapping[str, Any]) -> Any:
+def _build_python(
+    f: TracedFunction,
+    params: Mapping[str, Any] | None,
+    shard: Mapping[str, Any] | None,
+    options: Mapping[str, Any],
+) -> Any:
     """A Python function, compiled at once where the types of its arguments are known."""
     made: Any = partial(build, **options)
     if f.header.is_annotated and f.general().is_plain:
-        return made(f.mod, params=params)
-    return CompiledFunction(f, made, params)
+        return made(f.mod, params=params, shard=shard)
+    return CompiledFunction(f, made, params, shard)
 
 
 def _module_of(e: Any) -> IRModule:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from relay.backend.native.host.outputs import OUT
 from relay.backend.xla.device_arrays import ON_DEVICE
-from relay.diagnostic import fail
+from relay.diagnostic import did_you_mean, fail
 from relay.interpreter.tensor_conversion import describe
-from relay.ir.module import IRModule
 from relay.ir.walk import run
+from relay.op.records import quoted
 from relay.tracing.function import MAX_KEPT, TracedFunction
-from relay.tracing.pytree import Leaf, Path, Tree, Where, parts_of, unboxed
+from relay.tracing.pytree import Leaf, Node, Path, Tree, Where, parts_of, unboxed
 from relay.tracing.trace import Specialised
 
 if TYPE_CHECKING:
@@ -35,13 +35,17 @@ class CompiledFunction:
     def __init__(
         self,
         function: TracedFunction,
-        build: Callable[[IRModule], "CompiledModule"],
+        build: Callable[..., "CompiledModule"],
         params: Mapping[str, Any] | None = None,
+        shard: Mapping[str, Any] | None = None,
     ) -> None:
-        """`build` compiles a module; `params` are values of parameters, by name."""
+        """`build` compiles a module; `params` are values of parameters, by name, and `shard` says how
+        parameters, and parts of their containers by name, are split over a mesh.
+        """
         self.function = function
         self.build = build
         self.params = dict(params or {})
+        self.shard = shard
         self.__name__ = self.__qualname__ = function.__name__
         self.__doc__ = function.__doc__
         self._kept: OrderedDict[Specialised, CompiledModule] = OrderedDict()
@@ -65,7 +69,7 @@ class CompiledFunction:
             if built is not None:
                 self._kept.move_to_end(made)
                 return built
-        built = self.build(made.mod)
+        built = self.build(made.mod, **({} if self.shard is None else {"shard": by_number(self.shard, made)}))
         with self._lock:
             self._kept[made] = built
             while len(self._kept) > MAX_KEPT:
@@ -85,6 +89,28 @@ class CompiledFunction:
 
     def __repr__(self) -> str:
         return f"<compiled {self.__name__}>"
+
+
+def by_number(shard: Mapping[str, Any], made: Specialised) -> dict[str, Any]:
+    """What is said of parts of containers by name, for the tuples that these become (`bad-sharding`)."""
+    trees = dict(zip([p.name_hint for p in made.function.params], made.arguments, strict=True))
+    found: dict[str, Any] = {}
+    for key, spec in shard.items():
+        head, *steps = str(key).split(".")
+        tree, path = trees.get(head), [head]
+        for step in steps:
+            if isinstance(tree, Node) and tree.keys:
+                names = list(map(str, tree.keys))
+                if step not in names:
+                    hint = did_you_mean(step, names) or f"there are {quoted(names[:8])}"
+                    message = f"`shard` names `{key}`: there is no `{step}`"
+                    fail("bad-sharding", message, made.function.span, hint=hint)
+                step = str(names.index(step))
+            path.append(step)
+            inside = isinstance(tree, Node) and step.isdecimal() and int(step) < len(tree.parts)
+            tree = tree.parts[int(step)] if isinstance(tree, Node) and inside else None
+        found[".".join(path)] = spec
+    return found
 
 
 def arrays_like(made: Specialised, out: Any) -> Any:

@@ -32,6 +32,10 @@ class Layout(Protocol):
         """Arrays that are whole on each device."""
         ...
 
+    def settle(self, results: Any) -> None:
+        """Wait for the results of a call, where another call could not begin before."""
+        ...
+
     def constrained(self, x: Any, spec: Any, span: Span | None) -> Any:
         """An array of the program, split as `shard` says (`bad-sharding`)."""
         ...
@@ -64,6 +68,10 @@ class OneDevice:
     def everywhere(self, values: list[Any]) -> list[Any]:
         """Arrays on the device."""
         return self.jax.device_put(values, self.device)
+
+    def settle(self, results: Any) -> None:
+        """Calls follow each other on one device."""
+        del results
 
     def constrained(self, x: Any, spec: Any, span: Span | None) -> Any:
         """The array as it is."""
@@ -123,6 +131,13 @@ class OverMesh:
     def everywhere(self, values: list[Any]) -> list[Any]:
         """Arrays that are whole on each device."""
         return [self.brought(x, self.place(())) for x in values]
+
+    def settle(self, results: Any) -> None:
+        """Wait on devices that are made of the CPU: they share threads, and several calls at once would each
+        keep some and wait for more.
+        """
+        if self.device.platform == "cpu" and self.sharding.size > 1:
+            self.jax.block_until_ready(results)
 
     def constrained(self, x: Any, spec: Any, span: Span | None) -> Any:
         """An array of the program, split as `shard` says (`bad-sharding`)."""

@@ -98,6 +98,7 @@ class Whole:
                 if structure not in self.called:
                     self.called[structure] = list(map(self.type_of, there))
                 failed, found = self.compiled(structure)(self.program.placed(self.layout), there)
+                self.layout.settle(found)
                 requirements = found.func.requirements
                 if requirements and (number := int(failed)):
                     raise FailedError(requirements[number - 1])
