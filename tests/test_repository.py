@@ -36,7 +36,8 @@ def test_jobs_call_scripts_that_run_anywhere() -> None:
 
 
 def test_the_versions_of_python_are_those_that_are_declared() -> None:
-    declared = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', (ROOT / "pyproject.toml").read_text())
+    project = (ROOT / "pyproject.toml").read_text()
+    declared = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', project)
     (jobs,) = re.findall(r"python: \[(.*)\]", (ROOT / ".github" / "workflows" / "ci.yml").read_text())
     (sessions,) = re.findall(r"python=\[(.*)\]", (ROOT / "noxfile.py").read_text())
     assert jobs.replace('"', "").split(", ") == declared
