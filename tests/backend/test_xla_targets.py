@@ -60,7 +60,12 @@ def test_targets_and_options_that_are_not_there(mod: relay.IRModule) -> None:
     with pytest.raises(relay.RelayError, match="`xla` is no processor that machine code is for"):
         relay.build(mod, ["native", "xla"])
     assert "error[unknown-option]: programs for XLA have no option `threads`" in refused(mod, threads=2)
-    for options in ({"mesh": {"data": 8}}, {"shard": {"x": ()}}, {"host": False}):
+    said = refused(mod, matmul_precision="fastest")
+    assert "error[unknown-precision]: `matmul_precision` cannot be 'fastest'" in said
+    assert "did you mean `fast`?" in said
+    assert 'it is "highest" or "fast"' in refused(mod, matmul_precision=3)
+    own = ({"mesh": {"data": 8}}, {"shard": {"x": ()}}, {"host": False}, {"matmul_precision": "fast"})
+    for options in own:
         (name,) = options
         said = refused(mod, "native", **options)
         assert f"error[unknown-option]: machine code has no option `{name}`" in said

@@ -53,6 +53,7 @@ def build(  # pyright: ignore[reportOverlappingOverload]
     mesh: Mapping[str, int] | None = None,
     shard: Mapping[str, Any] | None = None,
     host: bool = True,
+    matmul_precision: str | None = None,
 ) -> "XlaModule": ...
 @overload
 def build(
@@ -100,6 +101,7 @@ def build(
     mesh: Mapping[str, int] | None = None,
     shard: Mapping[str, Any] | None = None,
     host: bool | None = None,
+    matmul_precision: str | None = None,
 ) -> Any:
     """A module as machine code; or an expression, whose value or function is `@main`.
 
@@ -130,7 +132,8 @@ def build(
     entries when they are called, for a device that JAX finds.  `mesh={"data": 4, "model": 2}` spreads them
     over so many devices, and `shard={"x": ("data", None)}` says of parameters along which axes of the mesh
     their own are split; these are the attributes `mesh` and `shard` of the entries.  With `host=False`, what
-    XLA does not compute as a whole is `xla-unsupported`.
+    XLA does not compute as a whole is `xla-unsupported`.  With `matmul_precision="fast"` products of float32
+    numbers may lose digits where a device computes them faster so; by default, "highest", they keep them.
 
     Raises `attribute-value`, `donated`, `unknown-precision`, `unknown-target`, `other-machine`,
     `unknown-input`, `argument-type`, `thread-count`, `no-native-code`, `no-xla`, `unknown-option`,
@@ -140,7 +143,7 @@ def build(
     if is_xla:
         refuse_native({"threads": threads})
     else:
-        refuse_xla({"mesh": mesh, "shard": shard, "host": host})
+        refuse_xla({"mesh": mesh, "shard": shard, "host": host, "matmul_precision": matmul_precision})
     processors = [] if is_xla else processors_of(target)
     if is_python(mod):
         options = {
@@ -151,7 +154,7 @@ def build(
             "cache": cache,
         }
         options |= {"check_nan": check_nan, "batch": batch, "precision": precision}
-        options |= {"donate": donate, "mesh": mesh, "host": host}
+        options |= {"donate": donate, "mesh": mesh, "host": host, "matmul_precision": matmul_precision}
         return _build_python(as_function(mod), params, shard, options)
     mod = _module_of(mod) if isinstance(mod, RelayExpr) else expect_module(mod)
     if params:
@@ -171,7 +174,15 @@ def build(
         from relay.backend.xla.built import build_for_xla
 
         mod = with_attributes(mod, names, {MESH: mesh, SHARD: shard})
-        return build_for_xla(mod, target, names, opt_level, precision, host=host is not False)
+        return build_for_xla(
+            mod,
+            target,
+            names,
+            opt_level,
+            precision,
+            host=host is not False,
+            matmul_precision="highest" if matmul_precision is None else matmul_precision,
+        )
     context = PassContext.current()
 
     def again() -> "InstrumentedProgram":

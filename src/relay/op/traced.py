@@ -40,6 +40,10 @@ class Tracing(Protocol):
         """`x`, split over the devices of the evaluator's mesh, if it has one, as `shard` says."""
         ...
 
+    def matrix_product(self, a: Any, b: Any, dtype: Any) -> Any:
+        """`a @ b`, added up in `dtype`, into which both can be converted exactly."""
+        ...
+
     def operator(self, op: Any, *operands: Any) -> Any:
         """The value of an operator that another one is made of, on operands of which some may be NumPy's: an
         evaluator knows their values.

@@ -10,7 +10,7 @@ from relay.backend.xla.data import FUNCTIONS, REFERENCES, flatten
 from relay.backend.xla.host_operators import HostOperator, Kind, kind_of_value
 from relay.backend.xla.hybrid import HybridMachine, brought_back
 from relay.backend.xla.later import Later, RowTypes
-from relay.backend.xla.program import Program, xla_context
+from relay.backend.xla.program import Program
 from relay.backend.xla.recorder import Recorder
 from relay.backend.xla.records import Recordable
 from relay.backend.xla.segment import Compiled, Piece, Segment, StepRefusedError
@@ -124,7 +124,7 @@ class BatchingMachine(HybridMachine):
         before = self.recorder
         recorder = self.runs.recorder = Recorder(self)
         try:
-            with xla_context(self.jax, self.device):
+            with self.program.context(self.device):
                 try:
                     value = Interpreter._run(self, code, frame)
                 except RelayError:

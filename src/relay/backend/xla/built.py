@@ -24,7 +24,7 @@ from relay.backend.xla.host_operators import is_on_device
 from relay.backend.xla.hybrid import HybridMachine
 from relay.backend.xla.layout import OneDevice, OverMesh
 from relay.backend.xla.platforms import first_device, kind_of, load_jax, mesh_of
-from relay.backend.xla.program import Program, xla_context
+from relay.backend.xla.program import MATMUL_PRECISIONS, Program
 from relay.backend.xla.report import MANY_FORMS, Report
 from relay.backend.xla.visible import shows_references
 from relay.backend.xla.whole import FailedError, Whole
@@ -171,7 +171,7 @@ class Entry:
 
     def placed(self, value: Value, name: str = "") -> Value:
         """A value, of a parameter or of none, with its tensors on the devices."""
-        with xla_context(self.whole.program.jax, self.whole.layout.device):
+        with self.whole.program.context(self.whole.layout.device):
             return placed(self.whole.layout, value, name)
 
 
@@ -234,15 +234,19 @@ def build_for_xla(
     precision: str | None = None,
     *,
     host: bool = True,
+    matmul_precision: str = "highest",
 ) -> XlaModule:
     """A program for devices that XLA compiles for; the `host` may compute what XLA does not, except on a mesh
-    (`no-xla`, `unknown-target`, `bad-mesh`, `bad-sharding`, `donated`).
+    (`no-xla`, `unknown-target`, `unknown-precision`, `bad-mesh`, `bad-sharding`, `donated`).
     """
     kind = kind_of(target)
+    if matmul_precision not in MATMUL_PRECISIONS:
+        hint = did_you_mean(str(matmul_precision), MATMUL_PRECISIONS) or 'it is "highest" or "fast"'
+        fail("unknown-precision", f"`matmul_precision` cannot be {matmul_precision!r}", hint=hint)
     source = mod.copy()  # the program stays what it is, whatever becomes of the module
     typed = infer(mod)
     shardings = {name: sharding_of(typed, name) for name in entries}
-    program = Program(optimize_for_xla(mod, entries, level, precision), load_jax())
+    program = Program(optimize_for_xla(mod, entries, level, precision), load_jax(), matmul_precision)
     device = first_device(kind)
     moves = not shows_references(program.mod, program.types, entries)
     hybrid = HybridMachine(program, device)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from relay.backend.xla.checks import Requirement
 from relay.backend.xla.data import FUNCTIONS, REFERENCES, Structure, flatten
 from relay.backend.xla.layout import OneDevice
-from relay.backend.xla.program import Program, first_line, xla_context
+from relay.backend.xla.program import Program, first_line
 from relay.backend.xla.results import Result, result_of
 from relay.backend.xla.specs import WHOLE, Specs, is_size
 from relay.backend.xla.trace import Trace
@@ -78,7 +78,7 @@ def export_entry(
     jax = program.jax
     definition = machine.value_of(name)
     datatypes = {**machine.mod.type_definitions, **program.mod.type_definitions}
-    own = Program(without_others(program.mod, name), jax)
+    own = Program(without_others(program.mod, name), jax, program.matmul_precision)
     constants = [constant_value(e) for e in own.constants]
     shapes = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in constants]
 
@@ -143,7 +143,7 @@ class Tracing:
         if self.structure.has(FUNCTIONS) or self.structure.has(REFERENCES):
             return "it takes functions or references from outside"
         try:
-            with xla_context(jax, self.layout.device):
+            with self.program.context(self.layout.device):
                 self.found = do()
         except UntraceableError as error:
             return str(error)

@@ -10,7 +10,7 @@ from relay.backend.xla.data import Known, Structure, flatten
 from relay.backend.xla.host_operators import HOST_ELEMENTS, HostOperator, on_host
 from relay.backend.xla.namespace import Namespace
 from relay.backend.xla.operators import applied_operator, static_size
-from relay.backend.xla.program import Program, first_line, xla_context
+from relay.backend.xla.program import Program, first_line
 from relay.backend.xla.segment import Compiled, Segment, StepRefusedError
 from relay.backend.xla.segments import Step
 from relay.interpreter.code import Code, Draft, Register
@@ -179,7 +179,7 @@ class HybridMachine(Interpreter):
         return x
 
     def _run(self, code: Code, frame: list[Any]) -> Any:
-        with xla_context(self.program.jax, self.device):
+        with self.program.context(self.device):
             return brought_back(super()._run(code, [placed_in(self.placed, x) for x in frame]))
 
 

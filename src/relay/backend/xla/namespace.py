@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from relay.backend.xla.checks import Checks
+from relay.backend.xla.convolutions import SHORT_FLOATS
 from relay.backend.xla.layout import Layout
 from relay.backend.xla.operators import applied_operator
 
@@ -40,10 +41,20 @@ class Namespace:
         """An array that is split over the devices of the mesh, if there is one (`bad-sharding`)."""
         return x if self.layout is None else self.layout.constrained(x, spec, self.checks.span)
 
+    def matrix_product(self, a: Any, b: Any, dtype: Any) -> Any:
+        """`a @ b` added up in `dtype`.  Short floats are multiplied as they are, for which TPUs and GPUs have
+        units of their own.
+        """
+        if a.dtype != b.dtype or str(a.dtype) not in SHORT_FLOATS:
+            a, b = a.astype(dtype), b.astype(dtype)
+        return self.jax.numpy.matmul(a, b, preferred_element_type=dtype)
+
     def operator(self, op: Any, *operands: Any) -> Any:
         """The value of an operator on operands, of which some may be known."""
         return applied_operator(self, op, operands)
 
     def array(self, x: Any) -> Any:
         """A tensor as an array of JAX, of its own dtype whatever it meets."""
+        if isinstance(x, self.jax.Array) and not x.weak_type:
+            return x
         return self.jax.numpy.asarray(x, x.dtype)

@@ -1,7 +1,7 @@
 """A program as it is traced, with what its definitions say about that."""
 
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from relay.backend.xla.functions import Closure
@@ -17,14 +17,20 @@ from relay.typecheck.types import Types
 EMBEDDED_BYTES = 1_024
 """Up to which size constants are part of the code; larger ones are its arguments, and lie on the device."""
 
+MATMUL_PRECISIONS = {"highest": "highest", "fast": "default"}
+"""How products of float32 numbers are computed, as JAX calls it: with all digits, or as the device does it
+fastest, which on TPUs and newer GPUs is with fewer.
+"""
+
 
 class Program:
     """A module whose derivatives are expanded, and what is learned of it."""
 
-    def __init__(self, mod: IRModule, jax: Any) -> None:
-        """`mod` is annotated."""
+    def __init__(self, mod: IRModule, jax: Any, matmul_precision: str = "highest") -> None:
+        """`mod` is annotated; products of floats are in one of `MATMUL_PRECISIONS`."""
         self.mod = mod
         self.jax = jax
+        self.matmul_precision = matmul_precision
         self.types = Types(mod)
         self.plans: dict[GlobalVar, Plan] = {}
         self.loops: dict[Function, Loop | None] = {}
@@ -32,6 +38,10 @@ class Program:
         nodes = [e for f in mod.functions.values() for e in post_order(f, seen)]
         self.on_devices: dict[Layout, list[Any]] = {}
         self.constants = [e for e in nodes if isinstance(e, Constant) and is_large(e)]
+
+    def context(self, device: Any) -> AbstractContextManager[None]:
+        """What JAX is told while it traces and runs."""
+        return xla_context(self.jax, device, self.matmul_precision)
 
     def placed(self, layout: Layout) -> list[Any]:
         """The values of `constants` where a layout has them, which they are brought to once."""
@@ -56,9 +66,10 @@ class Program:
 
 
 @contextmanager
-def xla_context(jax: Any, device: Any) -> Generator[None]:
-    """What JAX is told while it traces and runs: numbers of 64 bits stay, products keep their digits."""
-    with jax.enable_x64(True), jax.default_matmul_precision("highest"), jax.default_device(device):
+def xla_context(jax: Any, device: Any, matmul_precision: str = "highest") -> Generator[None]:
+    """What JAX is told while it traces and runs: numbers of 64 bits stay, how products are computed."""
+    precision = MATMUL_PRECISIONS[matmul_precision]
+    with jax.enable_x64(True), jax.default_matmul_precision(precision), jax.default_device(device):
         yield
 
 

@@ -10,7 +10,7 @@ from relay.backend.xla.checks import Requirement
 from relay.backend.xla.data import FUNCTIONS, REFERENCES, Structure, flatten
 from relay.backend.xla.layout import Layout, paths_of
 from relay.backend.xla.processes import wait_for_loss
-from relay.backend.xla.program import Program, first_line, xla_context
+from relay.backend.xla.program import Program, first_line
 from relay.backend.xla.results import host_array, result_of
 from relay.backend.xla.shapes import shape_of
 from relay.backend.xla.trace import Trace
@@ -93,7 +93,7 @@ class Whole:
                 raise UntraceableError(reason or next(iter(known.values())))
         jax = self.program.jax
         try:
-            with xla_context(jax, self.layout.device):
+            with self.program.context(self.layout.device):
                 there = self.layout.arguments(leaves, structure, self.params)
                 if structure not in self.called:
                     self.called[structure] = list(map(self.type_of, there))
@@ -121,7 +121,7 @@ class Whole:
 
     def lowered(self, structure: Structure) -> Any:
         """What JAX has of the definition, for the arguments of a structure that it was called with first."""
-        with xla_context(self.program.jax, self.layout.device):
+        with self.program.context(self.layout.device):
             constants = list(map(self.type_of, self.program.placed(self.layout)))
             code = self.compiled(structure)
             return code.function.lower(constants, *code.split(self.called[structure]))

@@ -36,4 +36,6 @@ def matmul(np: Numpy, a: Array, b: Array) -> Array:
 def product(np: Numpy, a: Array, b: Array, dtype: Any) -> Array:
     """`a @ b` accumulated in `common_type`, in `dtype`."""
     acc = common_type(np, dtype, a, b)
+    if np is not numpy:
+        return narrow(np.matrix_product(a, b, acc), dtype)
     return narrow(matmul(np, a.astype(acc, copy=False), b.astype(acc, copy=False)), dtype)
