@@ -1,0 +1,51 @@
+// Starts `relay lsp` for programs of Relay, and starts it again when its command is changed.
+"use strict";
+
+const vscode = require("vscode");
+const {LanguageClient} = require("vscode-languageclient/node");
+
+let client;
+
+async function start() {
+  const [command, ...args] = vscode.workspace.getConfiguration("relay").get("command");
+  const options = {documentSelector: [{language: "relay"}]};
+  client = new LanguageClient("relay", "Relay", {command, args}, options);
+  try {
+    await client.start();
+  } catch (error) {
+    client = undefined;
+    const chosen = await vscode.window.showErrorMessage(
+      `\`${[command, ...args].join(" ")}\` does not start (${error.message}). ` +
+        "`pip install 'relay-ir[lsp]'` brings it; the setting relay.command says where it is.",
+      "Open settings",
+    );
+    if (chosen) {
+      await vscode.commands.executeCommand("workbench.action.openSettings", "relay.command");
+    }
+  }
+}
+
+async function stop() {
+  const running = client;
+  client = undefined;
+  await running?.stop();
+}
+
+async function restart() {
+  await stop();
+  await start();
+}
+
+async function activate(context) {
+  context.subscriptions.push(
+    vscode.commands.registerCommand("relay.restart", restart),
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      if (event.affectsConfiguration("relay.command")) {
+        return restart();
+      }
+    }),
+  );
+  await start();
+}
+
+module.exports = {activate, deactivate: stop};
