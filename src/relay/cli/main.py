@@ -24,6 +24,7 @@ COMMANDS = {
     "check": "Print every error and warning of programs.",
     "fmt": "Format programs.",
     "opt": "Run passes and print the program.",
+    "diff": "Print what differs between two programs.",
     "ops": "Show the manual of the operators, or of one.",
     "std": "Show the manual of the standard library, or of a part.",
     "import": "Import a model as a program.",
@@ -31,6 +32,7 @@ COMMANDS = {
     "quantize": "Quantise a program, with examples of its input.",
     "passes": "Show the manual of the passes, or of one.",
     "explain": "Explain an error code, or list all codes.",
+    "completion": "Have the shell complete commands, options and files.",
 }
 """Each command, in `relay.cli.<name>`, and what it does."""
 FILES = {"import": "import_model", "compile": "compile_module"}
