@@ -175,6 +175,9 @@ class Namespace:
     def matrix_product(self, a: Any, b: Any, dtype: Any) -> Sealed:
         return Sealed(np.matmul(opened(a).astype(dtype), opened(b).astype(dtype)))
 
+    def placed(self, x: Any, at: Any, values: Any) -> Sealed:
+        return x.at[at].set(values)
+
     def operator(self, op: Any, *operands: Any) -> Any:
         return op.traced(self, *operands)
 

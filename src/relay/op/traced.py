@@ -44,6 +44,10 @@ class Tracing(Protocol):
         """`a @ b`, added up in `dtype`, into which both can be converted exactly."""
         ...
 
+    def placed(self, x: Any, at: Any, values: Any) -> Any:
+        """`x.at[at].set(values)`, where no two places are one."""
+        ...
+
     def operator(self, op: Any, *operands: Any) -> Any:
         """The value of an operator that another one is made of, on operands of which some may be NumPy's: an
         evaluator knows their values.
@@ -95,7 +99,7 @@ def loop(np: Any, count: int, step: Callable[[Any, Any], Any], state: Any) -> An
 def placed(np: Any, x: Any, at: Any, values: Any) -> Any:
     """`x` with `values` at distinct places.  On NumPy `x` itself is changed, the caller's own array."""
     if np is not numpy:
-        return x.at[at].set(values)
+        return np.placed(x, at, values)
     x[at] = values
     return x
 

@@ -5,9 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+import relay
+from backend.xla.near import assert_near
 from relay.backend.xla.checks import Checks
 from relay.backend.xla.namespace import Namespace
 from relay.backend.xla.operators import traced
+from relay.interpreter.machine import evaluate
 from relay.op.registry import instance
 
 pytestmark = pytest.mark.extras
@@ -76,3 +79,37 @@ def test_pooling_and_its_derivative(name: str, seed: int) -> None:
 def test_smooth_functions_far_from_zero(name: str) -> None:
     for dtype in ("float32", "float64"):
         alike(name, {}, np.asarray([-1e4, -90, -9, -2.5, -1e-3, 0, 0.5, 3, 20, 1e4], dtype))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "nn.pad(%x, pad_width=((1, 2), (0, 3)))",
+        "nn.dilate(%x, strides=(2, 3))",
+        "grad(fn(%y: Tensor[(6, 8), float32]) { sum(tanh(%y[1:5:2, 2:])) })(%x)",
+        "grad(fn(%y: Tensor[(6, 8), float32]) { sum(tanh(split(%y, indices_or_sections=2).1)) })(%x)",
+    ],
+)
+def test_blocks_are_written_without_a_scatter(body: str) -> None:
+    mod = relay.parse(f"def @main(%x: Tensor[(6, 8), float32]) {{ {body} }}")
+    built = relay.build(mod, "xla cpu")
+    x = np.random.default_rng(0).standard_normal((6, 8), "float32")
+    assert_near(built(x), evaluate(relay.infer(mod), "main", x))
+    whole = built.by_name["main"].whole
+    (structure,) = whole.kept
+    assert "scatter" not in whole.lowered(structure).as_text()
+
+
+BLOCKS = [
+    (slice(1, 3),), (1, slice(None)), (slice(2, -1), -2), (slice(3, 1),), 2, (..., 2),
+    (slice(None, None, 2), slice(1, 6, 3)), (slice(None), slice(None, None, -1)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("at", BLOCKS)
+def test_blocks_are_what_numpy_says(at: Any) -> None:
+    x = np.arange(30, dtype="float32").reshape(5, 6)
+    values = -np.arange(x[at].size, dtype="float32").reshape(x[at].shape)
+    found = Namespace(jax, Checks(jax)).placed(jax.numpy.asarray(x), at, values)
+    x[at] = values
+    np.testing.assert_array_equal(found, x)

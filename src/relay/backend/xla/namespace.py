@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from relay.backend.xla.blocks import written
 from relay.backend.xla.checks import Checks
 from relay.backend.xla.convolutions import SHORT_FLOATS
 from relay.backend.xla.layout import Layout
@@ -48,6 +49,10 @@ class Namespace:
         if a.dtype != b.dtype or str(a.dtype) not in SHORT_FLOATS:
             a, b = a.astype(dtype), b.astype(dtype)
         return self.jax.numpy.matmul(a, b, preferred_element_type=dtype)
+
+    def placed(self, x: Any, at: Any, values: Any) -> Any:
+        """`x` with `values` at distinct places."""
+        return written(self.jax, x, at, values)
 
     def operator(self, op: Any, *operands: Any) -> Any:
         """The value of an operator on operands, of which some may be known."""
