@@ -1,6 +1,7 @@
 """A definition as one program of XLA for each structure of its arguments."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, NoReturn
@@ -15,6 +16,7 @@ from relay.backend.xla.results import host_array, result_of
 from relay.backend.xla.shapes import shape_of
 from relay.backend.xla.trace import Trace
 from relay.diagnostic import Span
+from relay.ir.collector import paused
 from relay.ir.expr import Function, GlobalVar
 from relay.ir.walk import run
 from relay.op.traced import UntraceableError
@@ -95,9 +97,11 @@ class Whole:
         try:
             with self.program.context(self.layout.device):
                 there = self.layout.arguments(leaves, structure, self.params)
-                if structure not in self.called:
+                is_first = structure not in self.called
+                if is_first:
                     self.called[structure] = list(map(self.type_of, there))
-                failed, found = self.compiled(structure)(self.program.placed(self.layout), there)
+                with paused() if is_first else nullcontext():
+                    failed, found = self.compiled(structure)(self.program.placed(self.layout), there)
                 self.layout.settle(found)
                 requirements = found.func.requirements
                 if requirements and (number := int(failed)):
