@@ -23,7 +23,9 @@ def gelu_tanh(x: Expr) -> Expr:
     return relay.multiply(relay.multiply(x, 0.5), relay.add(bent, 1.0))
 
 
-def causal_attention(x: Expr, batch_size: int, length: int, hidden: int, heads: int, name: str) -> Expr:
+def causal_attention(
+    x: Expr, batch_size: int, length: int, hidden: int, heads: int, name: str, dtype: str = "float32"
+) -> Expr:
     """Each place as a mixture of itself and those before it, in each head."""
     size = hidden // heads
     parts = relay.split(layers.dense_add_bias(x, units=3 * hidden, name=name + "_qkv"), 3, axis=-1)
@@ -36,17 +38,20 @@ def causal_attention(x: Expr, batch_size: int, length: int, hidden: int, heads: 
     likeness = relay.multiply(relay.nn.batch_matmul(query, key), 1 / sqrt(size))
     later = np.triu(np.full((length, length), FORBIDDEN, "float32"), 1)
     mixed = relay.nn.batch_matmul(
-        relay.nn.softmax(relay.add(likeness, relay.const(later))), value, transpose_b=False
+        relay.nn.softmax(relay.add(likeness, relay.const(later, dtype))), value, transpose_b=False
     )
     mixed = relay.transpose(relay.reshape(mixed, (batch_size, heads, length, size)), axes=(0, 2, 1, 3))
     joined = relay.reshape(mixed, (batch_size, length, hidden))
     return layers.dense_add_bias(joined, units=hidden, name=name + "_output")
 
 
-def block(x: Expr, batch_size: int, length: int, hidden: int, heads: int, name: str) -> Expr:
+def block(
+    x: Expr, batch_size: int, length: int, hidden: int, heads: int, name: str, dtype: str = "float32"
+) -> Expr:
     """Attention and a perceptron, each on what is normalised, and added to it."""
     normed = norm(x, name + "_norm1", epsilon=1e-5)
-    x = relay.add(x, causal_attention(normed, batch_size, length, hidden, heads, name + "_attention"))
+    mixed = causal_attention(normed, batch_size, length, hidden, heads, name + "_attention", dtype)
+    x = relay.add(x, mixed)
     y = layers.dense_add_bias(norm(x, name + "_norm2", epsilon=1e-5), units=4 * hidden, name=name + "_fc1")
     return relay.add(x, layers.dense_add_bias(gelu_tanh(y), units=hidden, name=name + "_fc2"))
 
@@ -68,7 +73,7 @@ def get_net(
     x = relay.take(token, data, axis=0)
     x = relay.add(x, relay.strided_slice(place, begin=[0], end=[length], axes=[0]))
     for i in range(num_layers):
-        x = block(x, batch_size, length, hidden, heads, f"layer{i}")
+        x = block(x, batch_size, length, hidden, heads, f"layer{i}", dtype)
     return layers.network(relay.nn.dense(norm(x, "norm", epsilon=1e-5), token))
 
 
