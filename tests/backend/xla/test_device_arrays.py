@@ -98,9 +98,9 @@ def test_types_that_were_seen_before_are_those_of_the_parameters(monkeypatch: py
     def @main(%p: Pair, %q: (float32, Tensor[(n,), int32])) { (%p.a * %p.b + %q.0, sum(%q.1)) }"""
     built = relay.build(relay.parse(text), "xla cpu")
     looked: list[Any] = []
-    convert = relay.backend.xla.built.convert_arguments
+    convert = relay.backend.xla.parameters.convert_arguments
     monkeypatch.setattr(
-        relay.backend.xla.built, "convert_arguments", lambda *a: looked.append(a) or convert(*a)
+        relay.backend.xla.parameters, "convert_arguments", lambda *a: looked.append(a) or convert(*a)
     )
     pair = {"a": np.ones(2, "float32"), "b": 2.0}
     for numbers in (np.arange(3, dtype="int32"), jax.numpy.arange(3, dtype="int32")) * 2:

@@ -144,7 +144,7 @@ def refused(mod: relay.IRModule, *args: Any, **options: Any) -> tuple[str, str]:
 
 
 def test_a_mesh_has_at_most_the_devices_that_there_are() -> None:
-    code, said = refused(relay.parse("def @main(%x: float32) { %x }"), mesh={"data": 16})
+    code, said = refused(relay.parse("def @main(%x: float32) { %x }"), 1.0, mesh={"data": 16})
     assert code == "bad-mesh"
     assert "has 16 devices, and JAX finds 8 cpu devices" in said
     assert "XLA_FLAGS=--xla_force_host_platform_device_count=16" in said

@@ -1,36 +1,23 @@
 """Programs for XLA as people hold them: called by the names of their entries."""
 
 from collections.abc import Mapping, Sequence
-from operator import is_
 from pathlib import Path
 from typing import Any, NoReturn
-
-import numpy as np
 
 from relay.analysis.sharding import Sharding, check_marks, sharding_of
 from relay.backend.xla.batching import BatchingMachine
 from relay.backend.xla.data import FUNCTIONS, REFERENCES, flatten
-from relay.backend.xla.device_arrays import (
-    ON_DEVICE,
-    all_on_host,
-    is_out_of_reach,
-    placed,
-    put_back,
-    stand_ins,
-    types_of,
-)
+from relay.backend.xla.device_arrays import all_on_host, is_out_of_reach
 from relay.backend.xla.entries import Entries
-from relay.backend.xla.host_operators import is_on_device
 from relay.backend.xla.hybrid import HybridMachine
 from relay.backend.xla.layout import OneDevice, OverMesh
+from relay.backend.xla.parameters import Parameters
 from relay.backend.xla.platforms import first_device, kind_of, load_jax, mesh_of
 from relay.backend.xla.program import MATMUL_PRECISIONS, Program
 from relay.backend.xla.report import MANY_FORMS, Report
 from relay.backend.xla.visible import shows_references
 from relay.backend.xla.whole import FailedError, Whole
-from relay.diagnostic import RelayError, did_you_mean, fail
-from relay.interpreter.arguments import arrange, convert_argument, convert_arguments, inputs
-from relay.interpreter.code import Code
+from relay.diagnostic import RelayError, fail
 from relay.interpreter.effects import is_repeated
 from relay.interpreter.machine import Interpreter
 from relay.interpreter.value import Closure, Value
@@ -40,9 +27,6 @@ from relay.op.traced import UntraceableError
 from relay.pipelines import is_batched, optimize_for_xla
 from relay.transform.passes.unused_functions import reached
 from relay.typecheck.infer import infer
-
-MAX_TYPES = 256
-"""How many types of arguments an entry keeps in mind."""
 
 
 class Entry:
@@ -55,24 +39,20 @@ class Entry:
         self.whole = whole
         self.hybrid = hybrid
         self.machine = Interpreter(source)
+        self.parameters = Parameters(whole.program.jax, self.machine, whole.name, whole.layout)
         self.not_whole = ""
         """Why the last call was not computed as a whole; empty if it was."""
         self.calls = 0
-        self.known_types: dict[Any, None] = {}
-        """The types of arguments that are those of the parameters."""
         self.is_batched_by_form = False
         """Whether a call was batched because data that it was given may have any form."""
         self.__name__ = self.__qualname__ = whole.name.name_hint
 
     def __call__(self, /, *args: Any, **named: Any) -> Value:
         self.calls += 1
-        definition = self.machine.value_of(self.whole.name)
+        definition = self.parameters.definition
         if not isinstance(definition, Closure):
             return definition
-        code = definition.code
-        on_device = ON_DEVICE in named and all(p.name != ON_DEVICE for p in code.function.params)
-        on_device = bool(named.pop(ON_DEVICE)) if on_device else False
-        values = self.converted(code, tuple(arrange(code, *inputs(args, named))))
+        values, on_device = self.parameters.values(definition, args, named)
         try:
             self.not_whole = ""
             self.check_form(values)
@@ -86,37 +66,7 @@ class Entry:
         if self.hybrid is None:
             self.refuse()
         found = self.in_segments(self.hybrid, definition, tuple(map(all_on_host, values)))
-        return self.placed(found) if on_device else found
-
-    def converted(self, code: Code, arguments: tuple[Any, ...]) -> tuple[Value, ...]:
-        """The values of arguments (`argument-type`, `donated`).
-
-        Those that are arrays of types that were seen before are taken as they are: most calls of a program
-        are on the same types, and to look at each array takes longer than to call a small program.
-        """
-        leaves, structure = flatten(arguments)
-        if any(is_on_device(x) and x.is_deleted() for x in leaves):
-            self.refuse_given_up(arguments)
-        types = types_of(leaves, structure)
-        if types is not None and types in self.known_types:
-            return arguments
-        given = [stand_ins(x) for x in arguments]
-        values, _ = convert_arguments(code, [x for x, _ in given], self.machine)
-        values = tuple([put_back(v, there) for v, (_, there) in zip(values, given, strict=True)])
-        found, same = flatten(values)
-        if types is not None and structure == same and all(map(is_, found, leaves)):
-            if len(self.known_types) == MAX_TYPES:
-                self.known_types.clear()
-            self.known_types[types] = None
-        return values
-
-    def refuse_given_up(self, arguments: Sequence[Any]) -> None:
-        """Say which array was given up in an earlier call (`donated`)."""
-        for name, x in zip(self.whole.params, arguments, strict=True):
-            if any(is_on_device(leaf) and leaf.is_deleted() for leaf in flatten(x)[0]):
-                message = f"the array for `%{name}` of `@{self.__name__}` was given up in an earlier call"
-                hint = f"go on with the result of that call, or omit `%{name}` in `donate`"
-                fail("donated", message, hint=hint)
+        return self.parameters.placed(found) if on_device else found
 
     def refuse(self) -> NoReturn:
         """Say why a call is not computed as a whole (`xla-unsupported`)."""
@@ -148,31 +98,7 @@ class Entry:
         """Arguments by name on the devices where calls take them; or the parts of them that this process has
         (`unknown-input`, `argument-type`).
         """
-        definition = self.machine.value_of(self.whole.name)
-        params = {p.name: p for p in definition.function.params} if isinstance(definition, Closure) else {}
-        sizes: dict[Any, Any] = {}
-        values: list[Value] = []
-        for name, x in named.items():
-            if name not in params:
-                names = ", ".join([f"`{p}`" for p in list(params)[:8]])
-                hint = did_you_mean(name, params) or (
-                    f"its parameters are {names}" if params else "it has none"
-                )
-                fail("unknown-input", f"the program has no parameter `{name}`", hint=hint)
-            given, there = stand_ins(self.joined(x, name) if are_parts else x)
-            value = convert_argument(f"@{self.__name__}", params[name], given, sizes, self.machine.mod)
-            values.append(self.placed(put_back(value, there), name))
-        return tuple(values)
-
-    def joined(self, x: Any, name: str) -> Any:
-        """An argument of which each process has a part of its own."""
-        leaves, structure = flatten((x,))
-        return structure(*self.whole.layout.joined(list(map(np.asarray, leaves)), structure, (name,)))[0]
-
-    def placed(self, value: Value, name: str = "") -> Value:
-        """A value, of a parameter or of none, with its tensors on the devices."""
-        with self.whole.program.context(self.whole.layout.device):
-            return placed(self.whole.layout, value, name)
+        return self.parameters.put(named, are_parts=are_parts)
 
 
 class XlaModule(Entries[Entry]):
@@ -261,7 +187,7 @@ def build_for_xla(
 
 
 def layout_of(program: Program, name: str, sharding: Sharding, kind: str | None) -> OverMesh:
-    """The devices of an entry's mesh (`bad-mesh`, `bad-sharding`)."""
+    """The devices of an entry's mesh, which are looked for when it is called (`bad-sharding`)."""
     mod = program.mod
     check_marks([mod.functions[v] for v in reached(mod, [mod.get_global_var(name)])], sharding, program.types)
-    return OverMesh(program.jax, sharding, mesh_of(sharding, kind))
+    return OverMesh(program.jax, sharding, lambda: mesh_of(sharding, kind))

@@ -1,6 +1,7 @@
 """Where the arrays of a definition lie: on one device, or split over those of a mesh."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -26,6 +27,10 @@ class Layout(Protocol):
 
     def joined(self, leaves: Sequence[Any], structure: Structure, names: Sequence[str]) -> list[Any]:
         """The arrays of arguments of which each process has a part."""
+        ...
+
+    def described(self, leaves: Sequence[Any], structure: Structure, names: Sequence[str]) -> list[Any]:
+        """What JAX is told of arguments that are not there yet: dtypes, shapes, and where they lie."""
         ...
 
     def everywhere(self, values: list[Any]) -> list[Any]:
@@ -65,6 +70,11 @@ class OneDevice:
 
     joined = put
 
+    def described(self, leaves: Sequence[Any], structure: Structure, names: Sequence[str]) -> list[Any]:
+        """Their dtypes and shapes."""
+        del structure, names
+        return list(leaves)
+
     def everywhere(self, values: list[Any]) -> list[Any]:
         """Arrays on the device."""
         return self.jax.device_put(values, self.device)
@@ -85,15 +95,27 @@ class OneDevice:
 class OverMesh:
     """Arrays split over the devices of a mesh."""
 
-    def __init__(self, jax: Any, sharding: Sharding, mesh: Any) -> None:
-        """`mesh` is JAX's, of devices or of none in particular."""
+    def __init__(self, jax: Any, sharding: Sharding, found: Callable[[], Any]) -> None:
+        """`found` gives the mesh of JAX, of devices or of none in particular, when it is first needed: a
+        program that is exported needs no devices.
+        """
         self.jax = jax
         self.sharding = sharding
-        self.mesh = mesh
-        self.device = mesh.local_devices[0] if isinstance(mesh, jax.sharding.Mesh) else jax.devices()[0]
+        self.found = found
         self.deepest = max(map(len, sharding.specs), default=0)
         self.known: dict[Any, list[Any]] = {}
         """Where arrays of certain structures and shapes lie."""
+
+    @cached_property
+    def mesh(self) -> Any:
+        """The mesh of JAX (`bad-mesh`)."""
+        return self.found()
+
+    @cached_property
+    def device(self) -> Any:
+        """The first device of this process (`bad-mesh`)."""
+        is_here = isinstance(self.mesh, self.jax.sharding.Mesh)
+        return self.mesh.local_devices[0] if is_here else self.jax.devices("cpu")[0]
 
     def place(self, spec: Sequence[Any]) -> Any:
         """What JAX is told of an array that is split so."""
@@ -121,6 +143,14 @@ class OverMesh:
         paths = paths_of(structure, names, self.deepest + 1)
         places = [self.place(self.sharding.specs.get(p, ())) for p in paths]
         return list(map(self.jax.make_array_from_process_local_data, places, leaves))
+
+    def described(self, leaves: Sequence[Any], structure: Structure, names: Sequence[str]) -> list[Any]:
+        """Their dtypes and shapes, and how they are split."""
+        places = self.places(leaves, structure, names)
+        return [
+            self.jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=p)
+            for x, p in zip(leaves, places, strict=True)
+        ]
 
     def brought(self, x: Any, place: Any) -> Any:
         """An array at a place.  All processes have it, and each brings the parts of its own devices."""
