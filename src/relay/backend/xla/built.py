@@ -17,7 +17,7 @@ from relay.backend.xla.program import MATMUL_PRECISIONS, Program
 from relay.backend.xla.report import MANY_FORMS, Report
 from relay.backend.xla.visible import shows_references
 from relay.backend.xla.whole import FailedError, Whole
-from relay.diagnostic import RelayError, fail
+from relay.diagnostic import RelayError, did_you_mean, fail
 from relay.interpreter.effects import is_repeated
 from relay.interpreter.machine import Interpreter
 from relay.interpreter.value import Closure, Value

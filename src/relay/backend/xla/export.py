@@ -4,14 +4,16 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from relay.backend.xla.export_platforms import load_export, named_platforms, platform_of
-from relay.backend.xla.exporting import ExportedEntry, Given, export_entry
+from relay.analysis.sharding import Sharding
+from relay.backend.xla.export_platforms import load_export, named_platforms, platform_of, platforms_of
+from relay.backend.xla.exporting import ExportedEntry, Exporter, Given
+from relay.backend.xla.layout import Layout, OneDevice, OverMesh
 from relay.diagnostic import did_you_mean, fail
 from relay.interpreter.value import Closure
 from relay.ir.type import Kind
 
 if TYPE_CHECKING:
-    from relay.backend.xla.built import XlaModule
+    from relay.backend.xla.built import Entry, XlaModule
 
 PLACE = re.compile(r' loc\((#loc\d*|unknown|"[^"]*"(\(#loc\d*\))?)\)')
 """Where a line of StableHLO says that it comes from."""
@@ -30,8 +32,7 @@ def exported_entries(
     """
     load_export()
     entries = list(built.by_name.values())
-    here = (platform_of(entries[0].whole.layout.device),)
-    chosen = here if platforms is None else named_platforms(platforms)
+    chosen = platforms_here(entries) if platforms is None else named_platforms(platforms)
     definitions = [e.machine.value_of(e.whole.name) for e in entries]
     headers = [d.function for d in definitions if isinstance(d, Closure)]
     known = {p.name_hint: None for fn in headers for p in fn.type_params if p.kind is Kind.Dim}
@@ -46,8 +47,19 @@ def exported_entries(
         if name not in params:
             hint = did_you_mean(name, params) or f"its parameters are {', '.join(params) or 'none'}"
             fail("unknown-input", f"the program has no parameter `{name}`", hint=hint)
-    given = Given(sizes, examples)
-    return [export_entry(e.whole.program, e.machine, e.whole.name, chosen, given) for e in entries]
+    exporter = Exporter(entries[0].whole.program, chosen, Given(sizes, examples))
+    return [exporter.entry(e.machine, e.whole.name, sharding_over(e.whole.layout)) for e in entries]
+
+
+def platforms_here(entries: "Sequence[Entry]") -> tuple[str, ...]:
+    """The platform of the device that a program is built for, or of those that JAX prefers."""
+    layout = entries[0].whole.layout
+    return (platform_of(layout.device),) if isinstance(layout, OneDevice) else platforms_of("xla")
+
+
+def sharding_over(layout: Layout) -> Sharding | None:
+    """What a definition says of devices, of one that has a mesh."""
+    return layout.sharding if isinstance(layout, OverMesh) else None
 
 
 def stablehlo_text(entries: Sequence[ExportedEntry]) -> str:

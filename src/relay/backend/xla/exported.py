@@ -7,33 +7,31 @@ from typing import Any
 
 from relay.backend.stored import RECOMPILE_HINT, fail_damaged
 from relay.backend.xla.data import flatten
-from relay.backend.xla.device_arrays import placed, put_back, stand_ins
 from relay.backend.xla.entries import Entries
 from relay.backend.xla.export_platforms import device_of, load_export
 from relay.backend.xla.exported_file import StoredEntry, StoredProgram, read_exported
 from relay.backend.xla.exported_json import Datatypes
-from relay.backend.xla.layout import OneDevice
+from relay.backend.xla.exporting import outside
+from relay.backend.xla.layout import OneDevice, OverMesh
+from relay.backend.xla.parameters import Parameters
+from relay.backend.xla.platforms import mesh_of
 from relay.backend.xla.program import first_line, xla_context
 from relay.backend.xla.results import host_array
-from relay.diagnostic import did_you_mean, fail
-from relay.interpreter.arguments import arrange, convert_argument, convert_arguments, inputs
+from relay.backend.xla.whole import Compiled
+from relay.diagnostic import fail
 from relay.interpreter.machine import Interpreter
 from relay.interpreter.value import Closure, Value
-from relay.ir.dtype import dtype_name
+from relay.ir.dtype import dtype_name, to_numpy
 from relay.ir.expr import Function, GlobalVar, Tuple, replace
 from relay.ir.module import IRModule
-
-ON_DEVICE = "on_device"
-"""The argument of a call that leaves its results on the device."""
 
 
 class LoadedEntry:
     """A definition in a file that is called from Python."""
 
-    def __init__(self, program: StoredProgram, entry: StoredEntry, jax: Any, layout: OneDevice) -> None:
-        """`layout` says where its arrays lie (`bad-artefact`)."""
+    def __init__(self, program: StoredProgram, entry: StoredEntry, jax: Any, device: Any) -> None:
+        """It runs on `device`, or on others of that kind too (`bad-artefact`)."""
         self.jax = jax
-        self.layout = layout
         self.signature = entry.signature
         self.constants = entry.constants
         self.where = f"`@{entry.signature.name}` in `{program.name}`"
@@ -43,48 +41,53 @@ class LoadedEntry:
         except Exception as error:
             # What it raises of code that is none is not said anywhere.
             fail_damaged(program.name, f"JAX does not read its code ({first_line(error)})")
+        sharding = self.signature.sharding
+        self.layout = (
+            OneDevice(jax, device)
+            if sharding is None
+            else OverMesh(jax, sharding, lambda: mesh_of(sharding, device.platform))
+        )
         header = self.signature.header
         mod = IRModule(type_definitions=dict(program.datatypes))
         if header is not None:
             mod[self.signature.name] = replace(header, body=Tuple(header.params, span=None), ret_type=None)
-        self.machine = Interpreter(mod)
+        self.is_function = header is not None
+        name = GlobalVar(self.signature.name, span=None)
+        self.parameters = Parameters(jax, Interpreter(mod), name, self.layout)
+        self.names = [] if header is None else [p.name_hint for p in header.params]
 
     @cached_property
-    def function(self) -> Any:
+    def compiled(self) -> Compiled:
         """What JAX compiles once for each shape of its arguments."""
-        return self.jax.jit(self.exported.call)
+        given_up = self.signature.given_up
+        count = len(self.signature.leaves)
+
+        def call(constants: Sequence[Any], given: Sequence[Any], others: Sequence[Any]) -> Any:
+            given_leaves, other_leaves = iter(given), iter(others)
+            leaves = [next(given_leaves if i in given_up else other_leaves) for i in range(count)]
+            return self.exported.call(constants, leaves)
+
+        return Compiled(self.jax.jit(call, donate_argnums=1), given_up)
 
     @cached_property
-    def on_device(self) -> Any:
-        """The constants on the device."""
+    def constants_there(self) -> Any:
+        """The constants on the devices."""
         return self.layout.everywhere(list(self.constants))
 
-    @property
-    def definition(self) -> Closure | None:
-        """A function that has its parameters, if it is a function."""
-        if self.signature.header is None:
-            return None
-        found = self.machine.value_of(GlobalVar(self.signature.name, span=None))
-        assert isinstance(found, Closure)
-        return found
-
     def __call__(self, /, *args: Any, **named: Any) -> Value:
-        definition, values, on_device = self.definition, list[Any](), False
-        if definition is not None:
-            code = definition.code
-            if ON_DEVICE in named and all(p.name != ON_DEVICE for p in code.function.params):
-                on_device = bool(named.pop(ON_DEVICE))
-            given = [stand_ins(x) for x in arrange(code, *inputs(args, named))]
-            values, _ = convert_arguments(code, [x for x, _ in given], self.machine)
-            values = [put_back(v, there) for v, (_, there) in zip(values, given, strict=True)]
-        leaves = self.leaves(values)
+        values, on_device = list[Value](), False
+        if self.is_function:
+            definition = self.parameters.definition
+            assert isinstance(definition, Closure)
+            values, on_device = self.parameters.values(definition, args, named)
+        result = self.signature.result
         try:
             with xla_context(self.jax, self.layout.device):
-                failed, found = self.function(self.on_device, leaves)
-                requirements = self.signature.result.requirements
-                if requirements and int(failed):
-                    requirements[int(failed) - 1].fail()
-            return self.signature.result(*(found if on_device else map(host_array, found)))
+                failed, found = self.compiled(self.constants_there, self.leaves(values))
+                if result.requirements and (number := int(failed)):
+                    result.requirements[number - 1].fail()
+            arrays = [narrow(x, dtype) for x, dtype in zip(found, self.signature.dtypes, strict=True)]
+            return result(*(arrays if on_device else map(host_array, arrays)))
         except ValueError as error:  # sizes that do not go together, such as those of a product
             fail("argument-type", f"{self.where} is not for arguments of these sizes: {first_line(error)}")
         except self.jax.errors.JaxRuntimeError as error:
@@ -99,37 +102,28 @@ class LoadedEntry:
             hint = "export the program with such values as examples"
             fail("argument-type", f"{self.where} is not for arguments of this structure", hint=hint)
         for x, (dtype, shape) in zip(leaves, self.signature.leaves, strict=True):
-            fits = [
-                size >= 1 if isinstance(d, str) else size == d
-                for size, d in zip(x.shape, shape, strict=False)
-            ]
-            if not all(fits) or len(x.shape) != len(shape) or dtype_name(x.dtype) != dtype:
+            if dtype_name(x.dtype) != dtype or not is_fit(x.shape, shape):
                 text = f"{dtype_name(x.dtype)} of shape {x.shape}"
                 wanted = f"{dtype} of shape ({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
                 hint = "sizes with a name are at least 1" if any(isinstance(d, str) for d in shape) else ""
                 fail("argument-type", f"{self.where} is for {wanted}, and an argument is {text}", hint=hint)
-        header = self.signature.header
-        names = [] if header is None else [p.name_hint for p in header.params]
-        return self.layout.arguments(leaves, structure, names)
+        wider = [x.astype(outside(x.dtype)) if outside(x.dtype) != x.dtype else x for x in leaves]
+        return self.layout.arguments(wider, structure, self.names)
 
     def put(self, named: Mapping[str, Any]) -> tuple[Value, ...]:
-        """Arguments by name on the device (`unknown-input`, `argument-type`)."""
-        header = self.signature.header
-        params = {p.name: p for p in header.params} if header is not None else {}
-        sizes: dict[Any, Any] = {}
-        values: list[Value] = []
-        for name, x in named.items():
-            if name not in params:
-                names = ", ".join([f"`{p}`" for p in list(params)[:8]])
-                hint = did_you_mean(name, params) or (
-                    f"its parameters are {names}" if params else "it has none"
-                )
-                fail("unknown-input", f"the program has no parameter `{name}`", hint=hint)
-            given, there = stand_ins(x)
-            value = convert_argument(f"@{self.__name__}", params[name], given, sizes, self.machine.mod)
-            with xla_context(self.jax, self.layout.device):
-                values.append(placed(self.layout, put_back(value, there), name))
-        return tuple(values)
+        """Arguments by name on the devices (`unknown-input`, `argument-type`)."""
+        return self.parameters.put(named)
+
+
+def is_fit(found: Sequence[int], shape: Sequence[int | str]) -> bool:
+    """Whether a shape is one that code is for, which has names for sizes that are open."""
+    pairs = zip(found, shape, strict=False)
+    return len(found) == len(shape) and all(n >= 1 if isinstance(d, str) else n == d for n, d in pairs)
+
+
+def narrow(x: Any, dtype: str) -> Any:
+    """An array of a result with the dtype that it has in the program."""
+    return x if dtype_name(x.dtype) == dtype else x.astype(to_numpy(dtype))
 
 
 class ExportedModule(Entries[LoadedEntry]):
@@ -188,8 +182,7 @@ def load_exported(path: str | Path) -> ExportedModule:
     if program.devices > there:
         message = f"`{program.name}` is for {program.devices} devices, and JAX finds {there}"
         fail("other-machine", message, hint="a mesh of as many devices as there are can be built here")
-    layout = OneDevice(jax, device)
-    entries = {name: LoadedEntry(program, entry, jax, layout) for name, entry in program.entries.items()}
+    entries = {name: LoadedEntry(program, entry, jax, device) for name, entry in program.entries.items()}
     return ExportedModule(program, entries, device)
 
 

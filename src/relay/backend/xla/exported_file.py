@@ -15,7 +15,7 @@ import numpy as np
 from relay.backend.native.memory.tensors import ALIGNMENT
 from relay.backend.stored import FOR_XLA, Sections, StoredFile, decode_node, digest, encode_node, write_file
 from relay.backend.xla.exported_json import Datatypes, Signature, from_json, to_json
-from relay.backend.xla.exporting import ExportedEntry
+from relay.backend.xla.exporting import ExportedEntry, outside
 from relay.ir.dtype import dtype_name, to_numpy
 from relay.text.files import write_atomically
 from relay.version import VERSION
@@ -53,9 +53,9 @@ def save_exported(entries: Sequence[ExportedEntry], path: str) -> None:
         code = bytes(entry.code.serialize())
         constants: list[Any] = []
         for x in entry.constants:
-            data = np.ascontiguousarray(x).reshape(-1).view("uint8")
+            data = np.ascontiguousarray(x.astype(outside(x.dtype))).reshape(-1).view("uint8")
             number = sections.add([data], digest(data).hex(), ALIGNMENT)
-            constants.append([number, dtype_name(x.dtype), list(x.shape)])
+            constants.append([number, dtype_name(outside(x.dtype)), list(x.shape)])
         said.append(
             {**to_json(entry), "code": sections.add([code], digest(code).hex()), "constants": constants}
         )

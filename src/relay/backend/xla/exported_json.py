@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from relay.analysis.sharding import Path, Sharding, Spec
 from relay.backend.stored import Site, decode_node, decode_sites, encode_node, encode_sites
 from relay.backend.xla.checks import Requirement
 from relay.backend.xla.data import LEAF, Known, Structure
@@ -28,24 +29,33 @@ class Signature:
     leaves: Sequence[tuple[str, tuple[int | str, ...]]]
     """The dtype and shape of each array of the arguments; a size is the text of a symbol where it is open."""
     result: Result
+    dtypes: Sequence[str]
+    """Those of the arrays of the result."""
+    given_up: frozenset[int]
+    """The numbers of the arrays of the arguments that callers give up."""
+    sharding: Sharding | None
+    """The devices that it is spread over, and how arguments are split."""
 
 
 def to_json(entry: ExportedEntry) -> dict[str, Any]:
     """What is stored of a definition."""
     cells = {cell: i for i, cell in enumerate(entry.result.cells)}
-    sites = [Site(r.code, r.message, r.span, r.hint) for r in entry.requirements]
+    sites = [Site(r.code, r.message, r.span, r.hint) for r in entry.result.requirements]
     places, said = encode_sites(sites)
-    header = [] if entry.header is None else [entry.header]
-    shapes = entry.code.in_avals[len(entry.constants) :]
+    header = [] if entry.taken.header is None else [entry.taken.header]
     return {
         "name": entry.name,
         "graph": encode_node(Tuple((*header, *places), span=None)),
-        "is_function": entry.header is not None,
-        "structure": parts_to_json(entry.structure, {}),
-        "leaves": [[dtype_name(x.dtype), [sized(d) for d in x.shape]] for x in shapes],
+        "is_function": entry.taken.header is not None,
+        "structure": parts_to_json(entry.taken.structure, {}),
+        "leaves": [[dtype_name(x.dtype), [sized(d) for d in x.shape]] for x in entry.taken.leaves],
         "result": parts_to_json(entry.result.structure, cells),
         "cells": len(cells),
         "sites": said,
+        "dtypes": list(map(dtype_name, entry.dtypes)),
+        "given_up": list(entry.given_up),
+        "mesh": None if entry.sharding is None else dict(entry.sharding.mesh),
+        "specs": [] if entry.sharding is None else list(entry.sharding.specs.items()),
     }
 
 
@@ -65,7 +75,19 @@ def from_json(said: Mapping[str, Any], datatypes: Datatypes) -> Signature:
             tuple(cells),
             tuple([Requirement(s.code, s.message, s.span, s.hint) for s in sites]),
         ),
+        said["dtypes"],
+        frozenset(said["given_up"]),
+        None if said["mesh"] is None else Sharding(said["name"], said["mesh"], specs_of_json(said), None),
     )
+
+
+def specs_of_json(said: Mapping[str, Any]) -> dict[Path, Spec]:
+    """How parameters are split, by the paths to what is said of."""
+    specs: list[tuple[list[str], list[str | list[str] | None]]] = said["specs"]
+    return {
+        tuple(path): tuple([tuple(part) if isinstance(part, list) else part for part in spec])
+        for path, spec in specs
+    }
 
 
 def sized(d: Any) -> int | str:

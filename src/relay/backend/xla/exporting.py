@@ -4,9 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from relay.backend.xla.checks import Requirement
+import numpy as np
+
+from relay.analysis.donation import donated_params
+from relay.analysis.sharding import Sharding
 from relay.backend.xla.data import FUNCTIONS, REFERENCES, Structure, flatten
-from relay.backend.xla.layout import OneDevice
+from relay.backend.xla.layout import Layout, OneDevice, OverMesh, paths_of
 from relay.backend.xla.program import Program, first_line
 from relay.backend.xla.results import Result, result_of
 from relay.backend.xla.specs import WHOLE, Specs, is_size
@@ -16,6 +19,7 @@ from relay.interpreter.arguments import convert_argument
 from relay.interpreter.binding import constant_value
 from relay.interpreter.machine import Interpreter
 from relay.interpreter.value import Closure
+from relay.ir.dtype import to_numpy
 from relay.ir.expr import Function, GlobalVar, Tuple, replace
 from relay.ir.module import IRModule, TypeData
 from relay.ir.subst import substitute_type
@@ -43,7 +47,14 @@ class Arguments(NamedTuple):
     structure: Structure
     """That of the tuple of its arguments."""
 
+    @property
+    def params(self) -> list[str]:
+        """The names of its parameters."""
+        return [] if self.header is None else [p.name_hint for p in self.header.params]
 
+
+WIDER = {to_numpy("int2"): to_numpy("int8"), to_numpy("uint2"): to_numpy("uint8")}
+"""The dtypes that the code of `jax.export` takes and gives for those that it does not have."""
 LIKELY_SIZE = 8
 """What a size is taken for, to see whether it has to be a number."""
 
@@ -51,96 +62,130 @@ LIKELY_SIZE = 8
 @dataclass(frozen=True, slots=True)
 class ExportedEntry:
     """A definition as code: from large constants and the arrays of its arguments to the number of the
-    requirement that failed, and the arrays of its result.
+    requirement that failed, and the arrays of its result.  Dtypes that such code does not have are wider.
     """
 
     name: str
-    header: Function | None
-    structure: Structure
-    """These are as in `Arguments`."""
+    taken: Arguments
     result: Result
+    dtypes: Sequence[Any]
+    """Those of the arrays of its result."""
     datatypes: Mapping[GlobalTypeVar, TypeData]
     constants: Sequence[Any]
     """Arrays of NumPy."""
     code: Any
     """The `Exported` of JAX."""
+    given_up: Sequence[int]
+    """The numbers of the arrays of its arguments that callers give up."""
+    sharding: Sharding | None
+    """The devices that it is spread over, if there are several."""
 
-    @property
-    def requirements(self) -> tuple[Requirement, ...]:
-        """What it requires as it runs, by number from 1 on."""
-        return self.result.requirements
+
+class Exporter:
+    """Definitions of a program, exported for platforms."""
+
+    def __init__(self, program: Program, platforms: Sequence[str], given: Given) -> None:
+        """`given` is what is said of arguments."""
+        self.program = program
+        self.jax = program.jax
+        self.platforms = platforms
+        self.given = given
+
+    def entry(self, machine: Interpreter, name: GlobalVar, sharding: Sharding | None) -> ExportedEntry:
+        """A definition, on one device or spread over a mesh; `machine` knows it as it was written
+        (`xla-unsupported`, `bad-sharding`).
+        """
+        jax = self.jax
+        definition = machine.value_of(name)
+        datatypes = {**machine.mod.type_definitions, **self.program.mod.type_definitions}
+        own = Program(without_others(self.program.mod, name), jax, self.program.matmul_precision)
+
+        def arguments(specs: Specs) -> Arguments:
+            if not isinstance(definition, Closure):
+                return Arguments(None, [], flatten(())[1])
+            return arguments_of(definition.function, name.name_hint, specs, machine.mod, self.given)
+
+        specs = Specs(jax, name.name_hint, datatypes)
+        taken = arguments(specs)
+        tracing = Tracing(own, name, taken, layout_of_export(jax, sharding))
+        export = jax.export.export(jax.jit(tracing), platforms=self.platforms)
+        reason = tracing.refusal(lambda: export(*tracing.inputs()))
+        if reason is None:
+            paths = paths_of(taken.structure, list(map(str, range(len(taken.params)))), 1)
+            donated = donated_params(own.mod.functions[name])
+            given_up = [i for i, (param,) in enumerate(paths) if int(param) in donated]
+            found = taken, tracing.result, tracing.dtypes, datatypes, tracing.constants, tracing.found
+            return ExportedEntry(name.name_hint, *found, given_up, sharding)
+        hint = WHOLE
+        if specs.symbols:
+            likely = arguments(Specs(jax, name.name_hint, datatypes, LIKELY_SIZE))
+            again = Tracing(own, name, likely, tracing.layout)
+            more = again.refusal(lambda: jax.eval_shape(again, *again.inputs()))
+            if more is None:
+                several = [p.name_hint for p in specs.symbols]
+                listing = ", ".join([f'"{s}": …' for s in several])
+                hint = f"give sizes as numbers: `sizes={{{listing}}}`, or `--size {several[0]}=…`"
+            else:
+                reason, tracing = more, again
+        message = f"`@{name.name_hint}` cannot be exported: {reason}"
+        fail("xla-unsupported", message, tracing.stopped, hint=hint)
 
 
-def export_entry(
-    program: Program, machine: Interpreter, name: GlobalVar, platforms: Sequence[str], given: Given
-) -> ExportedEntry:
-    """A definition for platforms; `machine` knows it as it was written (`xla-unsupported`)."""
-    jax = program.jax
-    definition = machine.value_of(name)
-    datatypes = {**machine.mod.type_definitions, **program.mod.type_definitions}
-    own = Program(without_others(program.mod, name), jax, program.matmul_precision)
-    constants = [constant_value(e) for e in own.constants]
-    shapes = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in constants]
-
-    def arguments(specs: Specs) -> Arguments:
-        if not isinstance(definition, Closure):
-            return Arguments(None, [], flatten(())[1])
-        return arguments_of(definition.function, name.name_hint, specs, machine.mod, given)
-
-    specs = Specs(jax, name.name_hint, datatypes)
-    taken = arguments(specs)
-    tracing = Tracing(own, name, taken.structure)
-    export = jax.export.export(jax.jit(tracing), platforms=platforms)
-    reason = tracing.refusal(lambda: export(shapes, taken.leaves))
-    if reason is None:
-        parts = taken.header, taken.structure, tracing.result
-        return ExportedEntry(name.name_hint, *parts, datatypes, constants, tracing.found)
-    hint = WHOLE
-    if specs.symbols:
-        likely = arguments(Specs(jax, name.name_hint, datatypes, LIKELY_SIZE))
-        again = Tracing(own, name, taken.structure)
-        more = again.refusal(lambda: jax.eval_shape(again, shapes, likely.leaves))
-        if more is None:
-            several = [p.name_hint for p in specs.symbols]
-            listing = ", ".join([f'"{s}": …' for s in several])
-            hint = f"give sizes as numbers: `sizes={{{listing}}}`, or `--size {several[0]}=…`"
-        else:
-            reason, tracing = more, again
-    message = f"`@{name.name_hint}` cannot be exported: {reason}"
-    fail("xla-unsupported", message, tracing.stopped, hint=hint)
+def layout_of_export(jax: Any, sharding: Sharding | None) -> Layout:
+    """Where arrays of what is exported lie: on a device, or split over a mesh of devices yet to be named."""
+    if sharding is None:
+        return OneDevice(jax, jax.devices("cpu")[0])
+    sizes, names = tuple(sharding.mesh.values()), tuple(sharding.mesh)
+    types = (jax.sharding.AxisType.Auto,) * len(names)
+    return OverMesh(jax, sharding, lambda: jax.sharding.AbstractMesh(sizes, names, axis_types=types))
 
 
 class Tracing:
-    """What JAX traces of a definition: from large constants and the arrays of arguments of a structure to the
-    number of the requirement that failed, and the arrays of the result.
+    """What JAX traces of a definition: from large constants and the arrays of its arguments to the number of
+    the requirement that failed, and the arrays of the result.
     """
 
-    def __init__(self, program: Program, name: GlobalVar, structure: Structure) -> None:
+    def __init__(self, program: Program, name: GlobalVar, taken: Arguments, layout: Layout) -> None:
         """`program` has nothing but what the definition reaches."""
         self.program = program
         self.name = name
-        self.structure = structure
-        self.layout = OneDevice(program.jax, program.jax.devices("cpu")[0])
+        self.taken = taken
+        self.layout = layout
+        self.constants = [constant_value(e) for e in program.constants]
         self.__name__ = name.name_hint
         self.found: Any = None
         """What `refusal` did."""
         self.stopped: Span | None = None
         """Where the operator stands that has no form for XLA."""
 
+    def inputs(self) -> tuple[list[Any], list[Any]]:
+        """What JAX is told of constants and arguments."""
+        wider = [self.wider(x) for x in self.taken.leaves]
+        return list(map(self.wider, self.constants)), self.layout.described(
+            wider, self.taken.structure, self.taken.params
+        )
+
+    def wider(self, x: Any) -> Any:
+        """What JAX is told of an array that comes from outside."""
+        return self.program.jax.ShapeDtypeStruct(x.shape, outside(x.dtype))
+
     def __call__(self, constants: Sequence[Any], leaves: Sequence[Any]) -> Any:
-        trace = Trace(self.program, constants, self.layout)
+        trace = Trace(self.program, list(map(as_inside, constants, self.constants)), self.layout)
+        inside = map(as_inside, leaves, self.taken.leaves)
         try:
-            value = run(trace.entry(self.name, self.structure(*leaves)))
+            value = run(trace.entry(self.name, self.taken.structure(*inside)))
         except UntraceableError:
             self.stopped = trace.refused
             raise
         found, self.result = result_of(value, trace.checks.requirements)
-        return trace.np.asarray(trace.checks.failed), [trace.np.array(x) for x in found]
+        arrays = [trace.np.array(x) for x in found]
+        self.dtypes = [np.dtype(x.dtype) for x in arrays]
+        return trace.np.asarray(trace.checks.failed), [x.astype(outside(x.dtype)) for x in arrays]
 
     def refusal(self, do: Callable[[], Any]) -> str | None:
         """Do something that traces it, which `found` is then; or say why that cannot be done."""
         jax = self.program.jax
-        if self.structure.has(FUNCTIONS) or self.structure.has(REFERENCES):
+        if self.taken.structure.has((*FUNCTIONS, *REFERENCES)):
             return "it takes functions or references from outside"
         try:
             with self.program.context(self.layout.device):
@@ -185,6 +230,16 @@ def arguments_of(fn: Function, name: str, specs: Specs, mod: IRModule, given: Gi
         attrs={},
     )
     return Arguments(header, leaves, Structure(tuple(parts)))
+
+
+def outside(dtype: Any) -> Any:
+    """The dtype of arrays of code that stand for those of a dtype."""
+    return WIDER.get(np.dtype(dtype), dtype)
+
+
+def as_inside(x: Any, like: Any) -> Any:
+    """An array from outside, with the dtype that it has in the program."""
+    return x if x.dtype == like.dtype else x.astype(like.dtype)
 
 
 def without_others(mod: IRModule, name: GlobalVar) -> IRModule:
