@@ -271,3 +271,44 @@ def test_stablehlo_is_printed(tmp_path: Path) -> None:
     assert "stablehlo.tanh %arg0 : tensor<3xf32>" in done.output
     assert "loc(" not in done.output
     assert list(tmp_path.iterdir()) == [path]
+
+
+# --- meshes
+
+STEP = """
+attributes @main {
+  mesh: {"data": 4, "model": 2},
+  shard: {"w": ("model", None), "x": ("data", None), "y": ("data", ("model",))},
+  donate: ("w",)
+}
+def @loss(%w: Tensor[(4, 8), float32], %x: Tensor[(n, 8), float32], %y: Tensor[(n, 4), float32]) {
+  mean(power(shard(nn.dense(%x, %w), spec=("data", "model")) - %y, 2f))
+}
+def @main(%w: Tensor[(4, 8), float32], %x: Tensor[(n, 8), float32], %y: Tensor[(n, 4), float32]) {
+  let %r = grad(@loss)(%w, %x, %y);
+  (%r.0, %w - 0.1f * %r.1.0)
+}
+"""
+
+
+def test_a_program_over_a_mesh_is_the_same_from_a_file(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    w, x, y = [rng.standard_normal(s).astype("float32") for s in ((4, 8), (8, 8), (8, 4))]
+    loaded = through_file(STEP, tmp_path / "p.rlx", sizes={"n": 8})
+    wanted = relay.build(relay.parse(STEP.split("}", 3)[-1]))(w, x, y)
+    there = loaded.put(w=w)
+    assert len(there.sharding.device_set) == 8
+    loss, new = loaded(there, x, y, on_device=True)
+    np.testing.assert_allclose(loss, wanted[0], rtol=1e-6)
+    np.testing.assert_allclose(new, wanted[1], rtol=1e-5)
+    assert new.sharding.shard_shape(new.shape) == (2, 8)
+    assert codes(lambda: loaded(there, x, y)) == ("donated",)
+
+
+def test_a_mesh_of_more_devices_than_there_are_is_exported(tmp_path: Path) -> None:
+    path = tmp_path / "p.rlx"
+    mod = relay.parse(STEP.replace('"data": 4', '"data": 128'))
+    relay.build(mod, "xla").export_library(path, "tpu", sizes={"n": 1024})
+    changed_header(path, platforms=["cpu"])
+    with pytest.raises(relay.RelayError, match=r"other-machine.*is for 256 devices, and JAX finds 8"):
+        relay.load_module(path)

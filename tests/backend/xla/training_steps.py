@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 import relay
-from relay.testing import lstm, mlp, resnet, transformer
+from relay.testing import gpt2, lstm, mlp, resnet, transformer
 
 DTYPE = "float64"
 """Sums are in another order on several devices: with these digits that is all that differs."""
@@ -13,6 +13,8 @@ NETWORKS: dict[str, Any] = {
     "mlp": lambda: mlp.get_workload(8, dtype=DTYPE),
     "lstm": lambda: lstm.get_workload(4, 16, dtype=DTYPE),
     "resnet": lambda: resnet.get_workload(8, 10, 8, (3, 32, 32), dtype=DTYPE),
+    "resnet18": lambda: resnet.get_workload(2, 10, 18, (3, 224, 224), dtype=DTYPE),
+    "gpt2": lambda: gpt2.get_workload(2, 8, 2, 32, 2, vocabulary=50, positions=16, dtype=DTYPE),
     "transformer": lambda: transformer.get_workload(8, 8, 2, 32, 2, vocabulary=50, dtype=DTYPE),
 }
 

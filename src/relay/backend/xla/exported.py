@@ -75,7 +75,8 @@ class LoadedEntry:
         return self.layout.everywhere(list(self.constants))
 
     def __call__(self, /, *args: Any, **named: Any) -> Value:
-        values, on_device = list[Value](), False
+        values: Sequence[Value] = ()
+        on_device = False
         if self.is_function:
             definition = self.parameters.definition
             assert isinstance(definition, Closure)
