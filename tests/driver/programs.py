@@ -1,5 +1,6 @@
 """Programs and what they need, for the tests of compiled programs."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,3 +28,19 @@ def codes(call: Any) -> tuple[str, ...]:
         call()
     assert "hint: " in str(error.value)
     return error.value.codes
+
+
+def assert_damage_is_found(path: Path) -> None:
+    """Demand that parts of a compiled file are refused, and files of which a byte is another one."""
+    data = path.read_bytes()
+    for n in (0, 5, 20, 60, 200, len(data) // 2, len(data) - 1):
+        path.write_bytes(data[:n])
+        assert codes(lambda: relay.load_module(path)) == ("bad-artefact",)
+    for at in range(0, len(data), max(1, len(data) // 97)):
+        changed = bytearray(data)
+        changed[at] ^= 0x20
+        path.write_bytes(changed)
+        try:
+            relay.load_module(path)
+        except relay.RelayError as error:
+            assert error.codes == ("bad-artefact",)  # noqa: PT017

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import relay
-from driver.programs import ADD, ONES, SHAPES, codes
+from driver.programs import ADD, ONES, SHAPES, assert_damage_is_found, codes
 from relay.backend.native.host import artefact
 from relay.backend.native.host.compiler import Compiler
 from relay.backend.native.llvm import jit
@@ -58,18 +58,7 @@ def test_a_file_with_weights_is_the_same_and_can_be_written_again(tmp_path: Path
 def test_files_that_are_not_whole_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.rlo"
     relay.build(relay.parse(ADD), params={"w": ONES}).export_library(path)
-    data = path.read_bytes()
-    for n in (0, 5, 20, 60, 200, len(data) // 2, len(data) - 1):
-        path.write_bytes(data[:n])
-        assert codes(lambda: relay.load_module(path)) == ("bad-artefact",)
-    for at in range(0, len(data), max(1, len(data) // 97)):
-        changed = bytearray(data)
-        changed[at] ^= 0x20
-        path.write_bytes(changed)
-        try:
-            relay.load_module(path)
-        except relay.RelayError as error:
-            assert error.codes == ("bad-artefact",)  # noqa: PT017
+    assert_damage_is_found(path)
     path.write_bytes(b"\x7fELF" + bytes(1000))
     assert codes(lambda: relay.load_module(path)) == ("bad-artefact",)
     assert codes(lambda: relay.load_module(tmp_path / "none.rlo")) == ("cannot-read",)
