@@ -18,9 +18,11 @@ FAULT, USAGE, INTERRUPTED = 1, 2, 130
 COMMANDS = {
     "run": "Run a program on inputs.",
     "compile": "Compile a program to machine code.",
+    "test": "Run the tests in programs.",
     "bench": "Time a program on each backend.",
     "generate": "Print what a language model writes after a prompt.",
     "chat": "Talk with a language model.",
+    "new": "Make a folder with a program and its tests.",
     "check": "Print every error and warning of programs.",
     "fmt": "Format programs.",
     "opt": "Run passes and print the program.",

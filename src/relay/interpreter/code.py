@@ -181,6 +181,16 @@ class Draft:
             self.emit(MOVE, d, None, register)
 
 
+def labels_of(draft: Draft) -> list[Label]:
+    """The labels that a function jumps to, each once."""
+    found: dict[int, Label] = {}
+    for instruction in draft.code:
+        for kind, x in zip(SHAPES[instruction[0]], instruction[1:], strict=True):
+            for label in [x] if kind == "L" else x if kind == "T" else []:
+                found[id(label)] = label
+    return list(found.values())
+
+
 def finish(draft: Draft, code: Code) -> None:
     """Give every virtual register its place in the frame and fill `code` in."""
     shift = len(draft.prologue)

@@ -5,9 +5,22 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from relay.backend.xla.host_operators import HostOperator
-from relay.backend.xla.segments import Step, labels_in, labels_of, reads_of, step_of
+from relay.backend.xla.segments import Step, reads_of, step_of
 from relay.diagnostic import Span
-from relay.interpreter.code import CLOSURE, CON, FIELD, GET, GROUP, OPN, READ, REF, WRITE, Draft, Register
+from relay.interpreter.code import (
+    CLOSURE,
+    CON,
+    FIELD,
+    GET,
+    GROUP,
+    OPN,
+    READ,
+    REF,
+    WRITE,
+    Draft,
+    Register,
+    labels_of,
+)
 from relay.op.arithmetic import Add
 
 MAX_OPERATORS = 256
@@ -40,7 +53,7 @@ def arrange(draft: Draft, made: Made, *, is_recorded: bool = False, moves: bool 
         arranged.add(instruction, span)
     arranged.close()
     moved.append(len(draft.code))
-    for label in {id(x): x for i in draft.code for x in labels_in(i)}.values():
+    for label in labels_of(draft):
         label.position = moved[label.position]
 
 

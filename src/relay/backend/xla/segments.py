@@ -17,8 +17,6 @@ from relay.interpreter.code import (
     OPN,
     SHAPES,
     TUPLE,
-    Draft,
-    Label,
     Register,
 )
 
@@ -51,19 +49,3 @@ def reads_of(instruction: Sequence[Any]) -> list[Register]:
     for kind, x in zip(SHAPES[instruction[0]][1:], instruction[2:], strict=True):
         found += [x] if kind == "r" else x if kind == "R" else []
     return found
-
-
-def labels_in(instruction: Sequence[Any]) -> list[Label]:
-    """The labels that an instruction jumps to."""
-    kinds = SHAPES[instruction[0]]
-    found: list[Label] = [instruction[1]] if kinds[0] == "L" else []
-    return [
-        *found,
-        *(instruction[2] if kinds[1] == "T" else []),
-        *(instruction[3] if kinds[2] == "T" else []),
-    ]
-
-
-def labels_of(draft: Draft) -> list[Label]:
-    """The labels that a function has jumps to."""
-    return [label for i in draft.code for label in labels_in(i)]
