@@ -1,6 +1,7 @@
 """Segments of many calls that XLA computes together (`batch="dynamic"`), beside the interpreter."""
 
 import threading
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -10,10 +11,11 @@ import pytest
 import relay
 from backend.test_native_batching import TREE, random_cell
 from backend.xla.near import assert_near
-from relay.backend.xla import host_operators, hybrid
+from relay.backend.xla import host_operators, hybrid, recorder
 from relay.backend.xla.built import XlaModule
 from relay.interpreter.value import ConstructorValue, RefValue
 from relay.testing import treelstm
+from support import cli
 
 pytestmark = pytest.mark.extras
 pytest.importorskip("jax", reason="needs jax, which `.ci/run-extras jax` installs")
@@ -321,6 +323,34 @@ def test_programs_without_data_stay_whole() -> None:
     assert_near(
         relay.create_executor("xla", relay.parse(text), batch="dynamic").evaluate()(X[:4]), made(X[:4])
     )
+
+
+def test_steps_that_xla_does_not_compile_are_the_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    mod = relay.infer(relay.parse(FOLD))
+    made = relay.build(mod, "xla", batch="dynamic")
+    broken = made.by_name["main"].hybrid.jax.errors.JaxRuntimeError("no such instruction")
+
+    def program(*_: Any, **__: Any) -> Any:
+        raise broken
+
+    monkeypatch.setattr(recorder, "calls_program", program)
+    one = tree(mod, 9)
+    assert_near(made(one, W), relay.create_executor("debug", mod).evaluate()(one, W))
+    assert made.report().host == dict.fromkeys(
+        ["nn.matmul", "tanh", "multiply", "add"], "XLA: no such instruction"
+    )
+
+
+def test_the_command_line_batches(tmp_path: Path) -> None:
+    text = FOLD.replace("@main(%t: Tree, %w", "@main(%n: int32, %x: Tensor[(4,), float32], %w")
+    file = tmp_path / "tree.relay"
+    file.write_text(text.replace("@fold(%t, %w) }", "@fold(@grow(%n, %x), %w) }"))
+    np.save(tmp_path / "w.npy", W)
+    given = (str(file), "5", "[1.0, 2.0, 3.0, 4.0]", str(tmp_path / "w.npy"))
+    ran = cli("run", "--backend", "xla", "--batch", "dynamic", *given)
+    assert ran.status == 0
+    assert ran.output == cli("run", "--backend", "xla", *given).output
+    assert cli("run", "--backend", "debug", "--batch", "dynamic", *given).status == 2
 
 
 def test_programs_that_give_functions() -> None:

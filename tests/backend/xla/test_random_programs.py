@@ -26,12 +26,15 @@ def test_values_are_those_of_the_interpreter(first: int) -> None:
     assert whole >= 0.6 * PER_TEST
 
 
+@pytest.mark.parametrize("batch", [None, "dynamic"])
 @pytest.mark.parametrize("first", range(0, 40, PER_TEST))
-def test_values_in_segments_are_those_of_the_interpreter(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_in_segments_are_those_of_the_interpreter(
+    first: int, batch: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for module in (host_operators, hybrid):
         monkeypatch.setattr(module, "HOST_ELEMENTS", 0)
     for seed in range(first, first + PER_TEST):
         program = random_program(seed)
-        entry = relay.build(program.mod, "xla cpu", opt_level=0).by_name["main"]
+        entry = relay.build(program.mod, "xla cpu", opt_level=0, batch=batch).by_name["main"]
         found = entry.hybrid.apply(entry.hybrid.value_of(entry.whole.name), program.args)
         assert_near(found, evaluate(program.mod, "main", *program.args))

@@ -13,6 +13,9 @@ from relay.backend.xla.later import Later, RowType
 MAX_SPARSE_BYTES = 1 << 24
 """Up to how many bytes a bank has room for up to 8 times the rows that it needs, so that few sizes occur."""
 
+MAX_FIRST_BYTES = 1 << 20
+"""Up to how many bytes a bank has room for 512 rows at least."""
+
 
 @dataclass(frozen=True, slots=True)
 class Renewal:
@@ -90,7 +93,7 @@ def power_of_two(count: int) -> int:
 
 def capacity_for(count: int, of: RowType) -> int:
     """How many rows a bank has that holds some: a power of 8, or one of 2 where that takes much memory."""
-    wide = 8
+    wide = 512 if 512 * of.bytes <= MAX_FIRST_BYTES else 8
     while wide < count:
         wide *= 8
     return wide if wide * of.bytes <= MAX_SPARSE_BYTES else power_of_two(count)

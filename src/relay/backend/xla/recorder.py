@@ -16,6 +16,7 @@ from relay.backend.xla.later import Later, RowType, RowTypes
 from relay.backend.xla.levels import Group, Needed, needed
 from relay.backend.xla.program import first_line
 from relay.backend.xla.records import Record, Recordable, maker
+from relay.diagnostic import fail
 from relay.interpreter.value import RefValue, is_array, is_tuple
 
 MAX_RECORDS = 65_536
@@ -147,14 +148,12 @@ class Recorder:
         uploaded = self.make_room(found)
         try:
             failed = [self.make_group(*x, uploaded) for x in found]
+            is_repeated = any(x is not None and int(x) for x in failed)
         except self.jax.errors.JaxRuntimeError as error:
-            for group in wanted.groups:
-                for r in group.records:
-                    r.segment.give_up(r.steps, f"XLA: {first_line(error)}")
+            self.give_up(wanted, first_line(error))
+            is_repeated = True
+        if is_repeated:
             self.repeat(wanted)
-        else:
-            if any(x is not None and int(x) for x in failed):
-                self.repeat(wanted)
         for group in wanted.groups:
             for r in group.records:
                 r.leaves.clear()
@@ -258,6 +257,15 @@ class Recorder:
         if id(x) not in self.placed:
             self.placed[id(x)] = (x, self.jax.device_put(x, self.machine.device))
         return self.placed[id(x)][1]
+
+    def give_up(self, wanted: Needed, reason: str) -> None:
+        """Leave the steps of calls to the host, since XLA fails with them (`out-of-memory`)."""
+        arrays = [bank.array for bank in self.banks.values() if bank.array is not None]
+        if any(x.is_deleted() for x in arrays):
+            fail("out-of-memory", f"XLA: {reason}", hint="call the program with less data at a time")
+        for group in wanted.groups:
+            for r in group.records:
+                r.segment.give_up(r.steps, f"XLA: {reason}")
 
     def repeat(self, wanted: Needed) -> None:
         """Have the host make calls in the order of the program, since something fails, or XLA has no form."""
