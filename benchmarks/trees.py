@@ -178,7 +178,7 @@ CASES = {
 }
 
 
-def relay_program(case: Case, threads: int, batch: str | None) -> Run:
+def relay_program(case: Case, batch: str | None, target: str = "native", **options: Any) -> Run:
     """The program, built for its weights."""
     import relay
 
@@ -189,7 +189,8 @@ def relay_program(case: Case, threads: int, batch: str | None) -> Run:
     for name, value in (("params", params), ("args", args), ("size", size), ("out", out)):
         text = text.replace(f"{{{name}}}", str(value))
     forest = case.forest()
-    built = relay.build(relay.parse(text), params=weights(shapes), threads=threads, batch=batch)["main"]
+    options |= {"params": weights(shapes), "batch": batch}
+    built = relay.build(relay.parse(text), target, **options)["main"]
     given = (len(forest.roots), forest.roots, forest.xs, forest.left, forest.right)
     return lambda: built(*given)
 
@@ -308,7 +309,7 @@ def of_case(name: str, system: str, threads: int) -> Run:
         return torch_program(case, threads)
     if system == JAX:
         return jax_program(case)
-    return relay_program(case, threads, "dynamic" if system == OURS else None)
+    return relay_program(case, "dynamic" if system == OURS else None, threads=threads)
 
 
 def measured(name: str, threads: int, workers: dict[str, Worker], rounds: int) -> dict[str, Any]:
