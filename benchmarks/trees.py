@@ -168,6 +168,11 @@ class Case:
     is_lstm: bool
     forest: Callable[[], Forest]
 
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of its weights."""
+        return LSTM_SHAPES if self.is_lstm else NETWORK_SHAPES
+
 
 CASES = {
     "TreeLSTM, 1 tree of 63 nodes": Case(True, lambda: full_forest(1, INPUT)),
@@ -178,19 +183,23 @@ CASES = {
 }
 
 
-def relay_program(case: Case, batch: str | None, target: str = "native", **options: Any) -> Run:
+def program_text(case: Case, main: str) -> str:
+    """The definitions of a model, and what it is to be done with them."""
+    size, out = (INPUT, HIDDEN) if case.is_lstm else (WORDS, WORDS)
+    params = ", ".join([f"%{n}: Tensor[{s}, float32]" for n, s in case.shapes.items()])
+    args = ", ".join([f"%{n}" for n in case.shapes])
+    text = GROW + (LSTM if case.is_lstm else NETWORK) + main
+    for name, value in (("params", params), ("args", args), ("size", size), ("out", out)):
+        text = text.replace(f"{{{name}}}", str(value))
+    return text
+
+
+def relay_program(case: Case, threads: int, batch: str | None) -> Run:
     """The program, built for its weights."""
     import relay
 
-    shapes, size, out = (LSTM_SHAPES, INPUT, HIDDEN) if case.is_lstm else (NETWORK_SHAPES, WORDS, WORDS)
-    params = ", ".join([f"%{n}: Tensor[{s}, float32]" for n, s in shapes.items()])
-    args = ", ".join([f"%{n}" for n in shapes])
-    text = GROW + (LSTM if case.is_lstm else NETWORK) + MAIN
-    for name, value in (("params", params), ("args", args), ("size", size), ("out", out)):
-        text = text.replace(f"{{{name}}}", str(value))
-    forest = case.forest()
-    options |= {"params": weights(shapes), "batch": batch}
-    built = relay.build(relay.parse(text), target, **options)["main"]
+    mod, forest = relay.parse(program_text(case, MAIN)), case.forest()
+    built = relay.build(mod, params=weights(case.shapes), threads=threads, batch=batch)["main"]
     given = (len(forest.roots), forest.roots, forest.xs, forest.left, forest.right)
     return lambda: built(*given)
 
@@ -309,7 +318,7 @@ def of_case(name: str, system: str, threads: int) -> Run:
         return torch_program(case, threads)
     if system == JAX:
         return jax_program(case)
-    return relay_program(case, "dynamic" if system == OURS else None, threads=threads)
+    return relay_program(case, threads, "dynamic" if system == OURS else None)
 
 
 def measured(name: str, threads: int, workers: dict[str, Worker], rounds: int) -> dict[str, Any]:

@@ -273,6 +273,18 @@ def test_what_fails_in_a_batch_is_the_diagnostic_of_the_interpreter(
     made(rows, good, 1)
 
 
+def test_what_is_asserted_of_each_node_is_computed_with_it() -> None:
+    text = FOLD.replace("let %a = @fold(%l, %w);", 'let %a = @fold(%l, %w); assert(all(%a < 2f), "small");')
+    mod = relay.infer(relay.parse(text))
+    one = tree(mod, 40)
+    for options in ({}, {"check_nan": True}):
+        made = both(text, one, W, **options)
+        assert dispatches(made, one, W)[0] < 30
+    made = relay.build(mod, "xla", batch="dynamic", check_nan=True)
+    with pytest.raises(relay.RelayError, match="not-finite"):
+        made(one, W * np.float32(3e38))
+
+
 def test_much_data_is_computed_in_between() -> None:
     text = """
     def @main(%x: Tensor[(256, 256), float32], %n: int32) -> Tensor[(256, 256), float32] {

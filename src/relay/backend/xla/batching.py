@@ -8,7 +8,7 @@ from typing import Any
 from relay.backend.xla.arranged import arrange, is_add
 from relay.backend.xla.data import FUNCTIONS, REFERENCES, flatten
 from relay.backend.xla.host_operators import HostOperator, Kind, kind_of_value
-from relay.backend.xla.hybrid import HybridMachine, brought_back
+from relay.backend.xla.hybrid import HybridMachine, acts, brought_back
 from relay.backend.xla.later import Later, RowTypes
 from relay.backend.xla.program import Program
 from relay.backend.xla.recorder import Recorder
@@ -21,7 +21,6 @@ from relay.interpreter.code import Code, Draft, Register
 from relay.interpreter.machine import Interpreter
 from relay.interpreter.value import is_array
 from relay.ir.expr import Call, Constructor
-from relay.op.debugging import Effect
 
 
 class BatchingMachine(HybridMachine):
@@ -58,7 +57,7 @@ class BatchingMachine(HybridMachine):
     def operator(self, e: Call) -> Callable[..., Any]:
         """What to apply to the operands of an operator call; before an effect, what may fail is computed."""
         made = super().operator(e)
-        if not isinstance(e.attrs, Effect):
+        if not acts(e.attrs):
             return made
         assert isinstance(made, HostOperator)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from relay.backend.xla.later import Later
-from relay.interpreter.value import is_tuple
+from relay.interpreter.value import is_tensor, is_tuple
 from relay.op.arrays import unboxed
 
 HOST_ELEMENTS = 64
@@ -44,6 +44,8 @@ class HostOperator:
 
 def on_host(x: Any) -> Any:
     """A tensor, or a tuple of such, as NumPy has it; other values as they are."""
+    if is_tensor(x):
+        return x
     if is_tuple(x):
         return tuple(map(on_host, x))
     if isinstance(x, Later):
@@ -69,6 +71,8 @@ class Kind(Enum):
 
 def kind_of_value(x: Any) -> Kind:
     """What a value is to a segment."""
+    if is_tensor(x):
+        return Kind.SMALL if x.size <= HOST_ELEMENTS else Kind.HOST
     if isinstance(x, Later):
         return Kind.LARGE
     if is_tuple(x):
@@ -76,6 +80,4 @@ def kind_of_value(x: Any) -> Kind:
         return next((k for k in (Kind.OTHER, Kind.LARGE, Kind.HOST) if k in kinds), Kind.SMALL)
     if isinstance(x, str):
         return Kind.SMALL
-    if isinstance(x, np.ndarray | np.generic):
-        return Kind.SMALL if x.size <= HOST_ELEMENTS else Kind.HOST
     return Kind.LARGE if is_on_device(x) else Kind.OTHER

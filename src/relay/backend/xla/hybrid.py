@@ -23,7 +23,7 @@ from relay.ir.dtype import is_integer
 from relay.ir.expr import Call, GlobalVar, Op
 from relay.ir.tensor_parts import tensor_parts
 from relay.ir.type import HAS_ANY, HAS_VAR
-from relay.op.debugging import Effect
+from relay.op.debugging import Assert, CheckNan, Effect
 from relay.op.registry import instance
 from relay.op.traced import UntraceableError
 
@@ -56,7 +56,7 @@ class HybridMachine(Interpreter):
         t = self.type_of(e)
         is_small = t is not None and not t.flags & (HAS_ANY | HAS_VAR) and static_size(t) <= HOST_ELEMENTS
         of = [part for a in e.args for _, part in tensor_parts(self.type_of(a))]
-        has_form = not isinstance(e.attrs, Effect) and all(part.dtype != "string" for part in of)
+        has_form = not acts(e.attrs) and all(part.dtype != "string" for part in of)
         decides = is_small and all(decides_by(p.dtype) for _, p in tensor_parts(t))
         does = operator_function(self, e)
         return HostOperator(e.attrs, does, is_small=is_small, decides=decides, has_form=has_form)
@@ -181,6 +181,11 @@ class HybridMachine(Interpreter):
     def _run(self, code: Code, frame: list[Any]) -> Any:
         with self.program.context(self.device):
             return brought_back(super()._run(code, [placed_in(self.placed, x) for x in frame]))
+
+
+def acts(op: Any) -> bool:
+    """Whether an operator does something that is seen outside, and does not fail alone."""
+    return isinstance(op, Effect) and not isinstance(op, Assert | CheckNan)
 
 
 def decides_by(dtype: object) -> bool:

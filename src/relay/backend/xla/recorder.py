@@ -25,6 +25,8 @@ MAX_RECORDED_BYTES = 1 << 26
 """After how many bytes of results recorded calls are made."""
 MAX_RESULT_BYTES = 1 << 20
 """Up to which size of results calls are recorded."""
+MAX_PLACED = 1_024
+"""How many arrays that calls have in common are kept on the device."""
 
 
 class Machine(Protocol):
@@ -254,6 +256,8 @@ class Recorder:
         """An array that calls have in common, on the device if it is large."""
         if not is_array(x) or x.size <= HOST_ELEMENTS:
             return x
+        if len(self.placed) == MAX_PLACED:
+            self.placed.clear()
         if id(x) not in self.placed:
             self.placed[id(x)] = (x, self.jax.device_put(x, self.machine.device))
         return self.placed[id(x)][1]
