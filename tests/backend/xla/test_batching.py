@@ -24,6 +24,7 @@ FOLD = TREE + "def @main(%t: Tree, %w: Tensor[(4, 4), float32]) { @fold(%t, %w) 
 FOREST = (
     TREE + "def @main(%ts: List[Tree], %w: Tensor[(4, 4), float32]) { @map(fn (%t) { @fold(%t, %w) }, %ts) }"
 )
+ATTRIBUTE = '%w: Tensor[(4, 4), float32], batch="dynamic") { @fold(%t'
 W = (np.arange(16).reshape(4, 4) % 5 / 5 - 0.4).astype("float32")
 X = np.linspace(-1, 1, 100).astype("float32")
 
@@ -86,6 +87,13 @@ def test_a_tree_is_computed_level_by_level() -> None:
     assert str(made.report()).splitlines()[0] == (
         "@main: in segments, since it is batched, and given data of a type that has several forms"
     )
+
+
+def test_the_attribute_of_an_entry_batches() -> None:
+    mod = relay.infer(relay.parse(FOLD.replace("%w: Tensor[(4, 4), float32]) { @fold(%t", ATTRIBUTE)))
+    made = relay.build(mod, "xla")
+    made(tree(mod, 20), W)
+    assert made.report().dispatches < made.report().calls / 2
 
 
 def test_trees_of_different_form_share_dispatches() -> None:
@@ -156,6 +164,17 @@ def test_sums_that_are_read_in_between() -> None:
       @foldl(fn (%so, %x) { let %s = %so.0 + %x; (%s, Cons(%s, %so.1)) }, (%start, Nil), %xs)
     }"""
     both(text, [X[i : i + 4] for i in range(20)], X[:4])
+
+
+def test_operators_as_values_are_recorded() -> None:
+    text = """
+    import "std/list"
+    def @main(%xs: List[Tensor[(4,), float32]], %start: Tensor[(4,), float32]) {
+      let %all = @map(fn (%x) { tanh(%x) * 2f }, %xs);
+      (@foldl(add, %start, %all), @map(exp, %all))
+    }"""
+    made = both(text, [X[i : i + 4] for i in range(30)], X[:4])
+    assert made.report().dispatches < 6
 
 
 def test_conditions_read_what_is_recorded() -> None:

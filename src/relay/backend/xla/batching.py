@@ -18,9 +18,12 @@ from relay.backend.xla.segments import Step
 from relay.diagnostic import RelayError
 from relay.interpreter import code as op
 from relay.interpreter.code import Code, Draft, Register
+from relay.interpreter.functions import OperatorValue
 from relay.interpreter.machine import Interpreter
+from relay.interpreter.operators import operator_value
 from relay.interpreter.value import is_array
-from relay.ir.expr import Call, Constructor
+from relay.ir.expr import Call, Constructor, Op
+from relay.op.registry import instance
 
 
 class BatchingMachine(HybridMachine):
@@ -67,6 +70,22 @@ class BatchingMachine(HybridMachine):
             return made(*operands)
 
         return effect
+
+    def operator_value(self, op: Op) -> OperatorValue:
+        """An operator as a first-class value, which is recorded where it is applied to what is recorded."""
+        does = HostOperator(instance(op.name, {}), operator_value(op).apply)
+        segments: dict[int, RecordedSegment] = {}
+
+        def apply(*operands: Any) -> Any:
+            if not any(type(x) is Later for x in operands):
+                return does(*operands)
+            count = len(operands)
+            if count not in segments:
+                step = Step(does, tuple(range(count)), count, None)
+                segments[count] = RecordedSegment(self, (step,), (count,), {})
+            return segments[count](*operands)
+
+        return OperatorValue(op, apply)
 
     def arrange(self, draft: Draft) -> None:
         """Put segments in the place of runs of operators; constants of the program are computed at once."""
