@@ -50,7 +50,7 @@ def test_jax_may_be_too_old(mod: relay.IRModule, monkeypatch: pytest.MonkeyPatch
     old = ModuleType("jax")
     monkeypatch.setattr(old, "__version__", "0.4.38", raising=False)
     monkeypatch.setitem(sys.modules, "jax", old)
-    assert refused(mod).startswith("error[no-xla]: JAX 0.4.38 is too old: programs for XLA need 0.10")
+    assert refused(mod).startswith("error[no-xla]: JAX 0.4.38 is too old: programs for XLA need 0.9")
 
 
 def test_targets_and_options_that_are_not_there(mod: relay.IRModule) -> None:

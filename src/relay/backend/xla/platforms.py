@@ -7,7 +7,7 @@ from typing import Any
 from relay.analysis.sharding import Sharding
 from relay.diagnostic import did_you_mean, fail
 
-OLDEST = (0, 10)
+OLDEST = (0, 9)
 """The first version of JAX that programs run on."""
 KINDS = ("cpu", "gpu", "tpu")
 """The kinds of devices that a target may name."""
