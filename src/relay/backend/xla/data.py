@@ -17,6 +17,7 @@ LEAF = None
 """Stands for a tensor in a structure."""
 FUNCTIONS = (Op, Constructor, Closure, FunctionValue)
 REFERENCES = (Cell, RefValue)
+NO_ARRAYS = (str, *FUNCTIONS, *REFERENCES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ def flatten(value: Any) -> tuple[list[Any], Structure]:
         elif isinstance(x, ConstructorValue):
             parts.append(x.constructor)
             stack += x.fields[::-1]
-        elif isinstance(x, (str, *FUNCTIONS, *REFERENCES)):
+        elif isinstance(x, NO_ARRAYS):
             parts.append(Known(x))
         else:
             parts.append(LEAF)
