@@ -2,7 +2,7 @@
 those of this package once in a process.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from importlib import resources
@@ -30,6 +30,8 @@ class Loaded:
     root: Path | None
     modules: dict[str, IRModule | None] = field(default_factory=dict[str, Any])
     loading: list[str] = field(default_factory=list[str])
+    texts: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Files, by path, whose text is not that on disk: an editor has it."""
 
 
 @dataclass(slots=True)
@@ -51,8 +53,12 @@ class Loader:
         if key in _packaged:
             return _packaged[key]
         inner = Loader(self.loaded, path.parent)
-        found = self._once(key, name, span, lambda: _read_import(path, name, span), inner)
+        found = self._once(key, name, span, lambda: self._text(path, name, span), inner)
         return self._kept(key, found) if path.is_relative_to(PACKAGE) else found
+
+    def _text(self, path: Path, name: str, span: Span) -> str:
+        known = self.loaded.texts.get(str(path))
+        return _read_import(path, name, span) if known is None else known
 
     def home_hint(self, name: str, span: Span) -> str:
         """A hint which standard module has that definition (`@map`), data type or constructor; or nothing."""
@@ -202,10 +208,10 @@ def _read_import(path: Path, name: str, span: Span) -> str:
         fail("import-not-found", f'"{name}" cannot be read: {error.strerror or error}', span)
 
 
-def loader(parse: Parse, path: Path | None) -> Loader:
-    """The loader of a program in file `path` (None: a text)."""
+def loader(parse: Parse, path: Path | None, texts: Mapping[str, str] | None = None) -> Loader:
+    """The loader of a program in file `path` (None: a text); `texts` stand in for files of these paths."""
     root = None if path is None else path.resolve().parent
-    loaded = Loaded(parse, root)
+    loaded = Loaded(parse, root, texts=texts or {})
     if path is not None:
         loaded.loading.append(str(path.resolve()))
     return Loader(loaded, root)

@@ -37,11 +37,12 @@ def parse_module(
     of the result; `init_meta` is metadata in place of a `#[metadata]` section.  Without that section,
     `weights` reads the constants that the text refers to.
     """
-    imports = loader(_imported, path)
+    imports = loader(imported, path)
     return _parse_with_imports(text, source_name, imports, init_module, init_meta, warnings, weights)
 
 
-def _imported(text: str, source_name: str, inner: Loader) -> IRModule:
+def imported(text: str, source_name: str, inner: Loader) -> IRModule:
+    """The module of a text that another one imports: what a `Loader` calls."""
     return _parse_with_imports(text, source_name, inner, None, None, None)
 
 
@@ -78,7 +79,7 @@ def parse_expression(
         items = _read_items(
             text,
             source_name,
-            loader(_imported, None),
+            loader(imported, None),
             IRModule() if mod is None else mod.copy(),
             init_meta,
             is_open=True,
@@ -144,11 +145,17 @@ _UNKNOWN = ("unknown-global", "unknown-name", "unknown-type", "unknown-construct
 def _raise_errors(items: Items, finish: Any) -> None:
     if not items.report.errors and finish is not None:
         finish(items)
+    errors = errors_of(items)
+    if errors:
+        raise RelayError(errors)
+
+
+def errors_of(items: Items) -> list[Diagnostic]:
+    """The errors of a text that has been read, in its order, without those that a failed import led to."""
     errors = items.report.errors
     if items.lacks_import:
         errors = [d for d in errors if d.code not in _UNKNOWN]
-    if errors:
-        raise RelayError(sorted(errors, key=_place))
+    return sorted(errors, key=_place)
 
 
 def _place(d: Diagnostic) -> tuple[bool, int]:

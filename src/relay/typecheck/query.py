@@ -104,11 +104,11 @@ def _inferred(e: Expr, mod: IRModule) -> Type | None:
             session.report.check()
             session.keep()
     inf, naming = view.insides[v]
-    found = _found(inf, e)
+    found = found_in(inf, e)
     return None if found is None else naming.type(found)
 
 
-def _found(inf: Inference, e: Expr) -> Any:
+def found_in(inf: Inference, e: Expr) -> Any:
     """What inference has found about a node; a `let` chain has the type of what it ends in."""
     lets: list[Expr] = []
     while isinstance(e, Let | LetRec) and e not in inf.types:
