@@ -38,6 +38,8 @@ NO_CODES = {
     "relay-constants",
     "relay-deep",
     "relay-ir",
+    "utf-16",
+    "utf-32",
     "utf-8",
     "utf-8-sig",
     "variable-2",

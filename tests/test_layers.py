@@ -18,7 +18,8 @@ LAYERS = [
     ("transform.rewriting",), ("autodiff",), ("batching",), ("expansion",), ("interpreter",),
     ("transform",), ("backend",),
     ("pipelines",), ("backend.native.host", "backend.xla"), ("driver", "tracing"), ("numpy",),
-    ("optim", "testing", "training", "decoding"), ("quantize",), ("frontend", "models"), ("errors", "cli"),
+    ("optim", "testing", "training", "decoding"), ("quantize",), ("frontend", "models"),
+    ("errors", "cli", "lsp"),
 ]  # fmt: skip
 LAYER = {name: i for i, names in enumerate(LAYERS) for name in names}
 PUBLIC = len(LAYERS)
