@@ -24,6 +24,7 @@ COMMANDS = {
     "chat": "Talk with a language model.",
     "new": "Make a folder with a program and its tests.",
     "check": "Print every error and warning of programs.",
+    "lsp": "Serve editors: the language server.",
     "fmt": "Format programs.",
     "opt": "Run passes and print the program.",
     "diff": "Print what differs between two programs.",

@@ -1,0 +1,197 @@
+"""The language server as an editor meets it: a client starts it and speaks the protocol with it."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.extras
+pytest_lsp = pytest.importorskip("pytest_lsp")
+pytest_asyncio = pytest.importorskip("pytest_asyncio")
+from lsprotocol import types as t  # noqa: E402
+
+PROGRAM = """\
+import "std/list"
+
+type Layer[o: Dim, i: Dim] { Layer { w: Tensor[(o, i), float32], b: Tensor[(o,), float32] } }
+
+// One layer: a product and a bias.
+def @layer(%l: Layer[o, i], %x: Tensor[(n, i), float32]) {
+  let %y = nn.dense(%x, %l.w);
+  nn.relu(%y + %l.b)
+}
+
+def @main(%l: Layer[4, 3], %x: Tensor[(2, 3), float32]) {
+  let %z = @layer(%l, %x);
+  sum(%z, axis=1)
+}
+"""
+
+
+@pytest_asyncio.fixture
+async def client(tmp_path: Path):
+    config = pytest_lsp.ClientServerConfig(server_command=[sys.executable, "-m", "relay", "lsp"])
+    made = pytest_lsp.make_test_lsp_client()
+    await made.start_io(*config.server_command)
+    params = t.InitializeParams(
+        capabilities=pytest_lsp.client_capabilities("visual-studio-code"),
+        workspace_folders=[t.WorkspaceFolder(tmp_path.as_uri(), "folder")],
+    )
+    await made.initialize_session(params)
+    yield made
+    await made.shutdown_session()
+    await made.stop()
+
+
+class Editor:
+    """A file that is open in a client."""
+
+    def __init__(self, client, path: Path, text: str) -> None:
+        self.client, self.path, self.text = client, path, text
+        self.uri = path.as_uri()
+        self.document = t.TextDocumentIdentifier(self.uri)
+        self.version = 1
+        item = t.TextDocumentItem(self.uri, "relay", 1, text)
+        client.text_document_did_open(t.DidOpenTextDocumentParams(item))
+
+    def at(self, mark: str, skip: int = 0) -> t.Position:
+        """The position of the `skip`th occurrence of a text, behind its first character."""
+        offset = -1
+        for _ in range(skip + 1):
+            offset = self.text.index(mark, offset + 1)
+        return self.position(offset + 1)
+
+    def position(self, offset: int) -> t.Position:
+        before = self.text[:offset]
+        line = before.rpartition("\n")[2]
+        return t.Position(before.count("\n"), len(line.encode("utf-16-le")) // 2)
+
+    def shown(self, where: t.Range) -> str:
+        """The text of a range within one line."""
+        assert where.start.line == where.end.line
+        line = self.text.split("\n")[where.start.line].encode("utf-16-le")
+        return line[2 * where.start.character : 2 * where.end.character].decode("utf-16-le")
+
+    def change(self, text: str) -> None:
+        self.version += 1
+        self.text = text
+        self.client.text_document_did_change(
+            t.DidChangeTextDocumentParams(
+                t.VersionedTextDocumentIdentifier(self.version, self.uri),
+                [t.TextDocumentContentChangeWholeDocument(text)],
+            )
+        )
+
+    async def diagnostics(self) -> list[t.Diagnostic]:
+        """Those of the text as it is now."""
+        while True:
+            found = await self.client.wait_for_notification("textDocument/publishDiagnostics")
+            if found.uri == self.uri and found.version == self.version:
+                return list(found.diagnostics)
+
+
+@pytest.fixture
+def editor(client, tmp_path: Path):
+    def opened(text: str = PROGRAM, name: str = "program.relay") -> Editor:
+        path = tmp_path / name
+        path.write_bytes(text.encode())
+        return Editor(client, path, text)
+
+    return opened
+
+
+@pytest.mark.asyncio
+async def test_diagnostics_have_codes_hints_and_pages(editor):
+    e = editor("def @main(%x: int32) { %y + 1 }\n")
+    (found,) = await e.diagnostics()
+    assert found.code == "unknown-variable"
+    assert found.source == "relay"
+    assert "hint:" in found.message
+    assert found.code_description.href.endswith("/errors/unknown-variable.md")
+    assert e.shown(found.range) == "%y"
+    e.change("def @main(%x: int32) { %x + 1 }\n")
+    assert await e.diagnostics() == []
+
+
+@pytest.mark.asyncio
+async def test_positions_count_utf16_units(editor):
+    e = editor('def @main() {\r\n  let %s = "\U0001f600e\u0301"; %y\r\n}\r\n')
+    (found,) = await e.diagnostics()
+    assert e.shown(found.range) == "%y"
+
+
+@pytest.mark.asyncio
+async def test_hover_shows_types_and_manuals(editor, client):
+    e = editor()
+
+    async def text(mark: str, skip: int = 0) -> str:
+        found = await client.text_document_hover_async(t.HoverParams(e.document, e.at(mark, skip)))
+        return found.contents.value
+
+    assert "%y: Tensor[(n, o), float32]" in await text("%y")
+    assert "fully connected" in (await text("nn.dense")).lower() or "units" in await text("nn.dense")
+    assert "One layer: a product and a bias." in await text("@layer(%l, %x)")
+    assert "Layer { w: Tensor[(o, i), float32]" in await text("Layer[4, 3]")
+    assert "b: Tensor[(o,), float32]" in await text("b)")
+    assert "axis" in await text("axis=1")
+
+
+@pytest.mark.asyncio
+async def test_definitions_are_found_also_in_the_library(editor, client):
+    e = editor(PROGRAM + "\ndef @count(%q) { @length(%q) }\n")
+    params = t.DefinitionParams(e.document, e.at("%y", 1))
+    found = await client.text_document_definition_async(params)
+    assert found.range.start == t.Position(6, 6)
+    found = await client.text_document_definition_async(t.DefinitionParams(e.document, e.at("@length")))
+    assert found.uri.endswith("/std/list.relay")
+
+
+@pytest.mark.asyncio
+async def test_a_rename_changes_every_file_that_names_it(editor, client):
+    a = editor("def @double(%x: float32) { %x * 2f }\n", "a.relay")
+    b = editor('import "a"\ndef @main() { @double(1f) }\n', "b.relay")
+    await b.diagnostics()
+    (a.path.parent / "c.relay").write_text('import "a"\ndef @main() { @double(@double(1f)) }\n')
+    found = await client.text_document_rename_async(t.RenameParams(a.document, a.at("@double"), "twice"))
+    assert {uri.rpartition("/")[2]: len(edits) for uri, edits in found.changes.items()} == {
+        "a.relay": 1,
+        "b.relay": 1,
+        "c.relay": 2,
+    }
+    assert all(edit.new_text == "@twice" for edits in found.changes.values() for edit in edits)
+
+
+@pytest.mark.asyncio
+async def test_a_rename_that_would_capture_is_refused(editor, client):
+    e = editor()
+    with pytest.raises(Exception, match="`x` already"):
+        await client.text_document_rename_async(t.RenameParams(e.document, e.at("%y"), "x"))
+
+
+@pytest.mark.asyncio
+async def test_the_outline_has_definitions_types_and_fields(editor, client):
+    e = editor()
+    found = await client.text_document_document_symbol_async(t.DocumentSymbolParams(e.document))
+    assert [s.name for s in found] == ["Layer", "@layer", "@main"]
+    assert [s.name for s in found[0].children[0].children] == ["w", "b"]
+    folds = await client.text_document_folding_range_async(t.FoldingRangeParams(e.document))
+    assert (5, 7) in [(f.start_line, f.end_line) for f in folds]
+
+
+@pytest.mark.asyncio
+async def test_references_and_highlights_are_every_use(editor, client):
+    e = editor()
+    found = await client.text_document_references_async(
+        t.ReferenceParams(t.ReferenceContext(True), e.document, e.at("@layer"))
+    )
+    assert len(found) == 2
+    params = t.DocumentHighlightParams(e.document, e.at("%x"))
+    assert len(await client.text_document_document_highlight_async(params)) == 2
+
+
+@pytest.mark.asyncio
+async def test_requests_at_once_after_an_edit_are_answered(editor, client):
+    e = editor()
+    e.change(PROGRAM.replace("let %y", "let %k = 3; let %y"))
+    found = await client.text_document_hover_async(t.HoverParams(e.document, e.at("%k")))
+    assert "%k: int32" in found.contents.value
