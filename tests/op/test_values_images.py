@@ -1,5 +1,6 @@
 """Operators on images and regions, against PyTorch and formulas written as loops."""
 
+from fractions import Fraction
 from math import ceil, floor
 from typing import Any
 
@@ -48,6 +49,42 @@ def test_the_nearest_element_of_aligned_corners_rounds_halves_up() -> None:
     found = run("image.resize1d", np.arange(5.0)[None, None], size=25, method="nearest_neighbor",
                 coordinate_transformation_mode="align_corners")  # fmt: skip
     np.testing.assert_array_equal(found, [[np.repeat(np.arange(5.0), [3, 6, 6, 6, 4])]])
+
+
+@pytest.mark.parametrize(
+    ("coordinates", "rounding", "size", "out"),
+    [
+        ("align_corners", "floor", 25, 7),
+        ("align_corners", "ceil", 49, 13),
+        ("half_pixel", "floor", 21, 49),
+        ("half_pixel", "ceil", 25, 7),
+        ("asymmetric", "floor", 21, 49),
+        ("asymmetric", "round", 21, 46),
+    ],
+)
+def test_the_nearest_element_is_found_by_exact_places(
+    coordinates: str, rounding: str, size: int, out: int
+) -> None:
+    """Places that are whole numbers or halves are so exactly, whatever the quotient of the sizes."""
+    places = [
+        {
+            "align_corners": Fraction(i * (size - 1), out - 1),
+            "half_pixel": Fraction(2 * i + 1, 2) * Fraction(size, out) - Fraction(1, 2),
+            "asymmetric": Fraction(i * size, out),
+        }[coordinates]
+        for i in range(out)
+    ]
+    whole = {"floor": floor, "ceil": ceil, "round": lambda p: floor(p + Fraction(1, 2))}[rounding]
+    wanted = [min(max(whole(p), 0), size - 1) for p in places]
+    attrs = {
+        "method": "nearest_neighbor",
+        "coordinate_transformation_mode": coordinates,
+        "rounding_method": rounding,
+    }
+    line = np.arange(float(size))
+    assert run("image.resize1d", line[None, None], size=out, **attrs).ravel().tolist() == wanted
+    found = run("dyn.image.resize2d", line[None, None, None], np.array([1, out]), np.zeros(4), **attrs)
+    assert found.ravel().tolist() == wanted
 
 
 @pytest.mark.parametrize("method", ["nearest", "bilinear", "bicubic"])

@@ -1,7 +1,8 @@
 """Where the elements of resized data lie: each is a sum of a few elements of the data.
 
-Sizes and scales are numbers, or scalars that are known at run time.  Source: the coordinates of ONNX's
-`Resize`; the cubic of Keys, 1981.
+Sizes and scales are numbers, or scalars that are known at run time.  Without a scale an axis is scaled by
+the ratio of its sizes, and places are quotients of whole numbers: those between two elements are exactly
+there.  Source: the coordinates of ONNX's `Resize`; the cubic of Keys, 1981.
 """
 
 from dataclasses import dataclass
@@ -28,32 +29,38 @@ class Way:
     outside: float = 0.0
 
 
-def source_places(way: Way, out: "int | Term", size: Number, scale: Number, roi: tuple[Any, Any]) -> Term:
+def source_places(
+    way: Way, out: "int | Term", size: Number, scale: Number | None, roi: tuple[Any, Any]
+) -> Term:
     """Where each of `out` places lies on an axis of `size` places.
 
     `out` counts places, of which a scale may ask for a broken number.
     """
-    i, last = iota(out).cast(F64), term(size, F64) - 1.0
-    s, several = term(scale, F64), term(out, F64) > 1.0
-    exact = s * term(size, F64)
-    half = (i + 0.5) / s - 0.5
+    i, n, count = iota(out).cast(F64), term(size, F64), term(out, F64)
+    last, several = n - 1.0, count > 1.0
+    exact = count if scale is None else term(scale, F64) * n
+
+    def unscaled(x: Term) -> Term:
+        return x * n / count if scale is None else x / term(scale, F64)
+
+    half = unscaled(i + 0.5) - 0.5
     match way.coordinates:
         case "half_pixel":
             return half
         case "half_pixel_symmetric":
-            return (1.0 - term(out, F64) / exact) * (term(size, F64) / 2.0) + half
+            return (1.0 - count / exact) * (n / 2.0) + half
         case "pytorch_half_pixel":
             return several.where(half, i * 0.0 - 0.5)
         case "align_corners":
             steps = (exact > 1.0) & several
             return steps.where(i * last / steps.where(exact - 1.0, term(1, F64)), i * 0.0)
         case "asymmetric":
-            return i / s
+            return unscaled(i)
         case "tf_half_pixel_for_nn":
-            return (i + 0.5) / s
+            return unscaled(i + 0.5)
         case "tf_crop_and_resize":
             start, end = (term(r, F64) for r in roi)
-            step = (end - start) * last / several.where(term(out, F64) - 1.0, term(1, F64))
+            step = (end - start) * last / several.where(count - 1.0, term(1, F64))
             return several.where(start * last + i * step, i * 0.0 + (start + end) * last * 0.5)
         case other:
             raise AssertionError(other)
@@ -85,11 +92,11 @@ def kernel(way: Way, distance: Term) -> Term:
 
 
 def interpolation_taps(
-    way: Way, out: "int | Term", size: "int | Term", scale: Number, roi: tuple[Any, Any] = (0.0, 1.0)
+    way: Way, out: "int | Term", size: "int | Term", scale: Number | None, roi: tuple[Any, Any] = (0.0, 1.0)
 ) -> tuple[list[Tap], Term]:
     """What makes up each of `out` places, and which of them lie outside of the data.
 
-    For `antialias` the scale is a number.
+    For `antialias` the scale, or the sizes, are numbers.
     """
     x = settled(source_places(way, out, size, scale, roi))
     last = term(size, "int64") - 1
@@ -100,7 +107,8 @@ def interpolation_taps(
 
     if way.mode == "nearest":
         return [(within(nearest(way.rounding, x)), None)], beyond
-    stretch = min(float(scale), 1.0) if way.antialias and not isinstance(scale, Term) else 1.0
+    factor = out / size if scale is None and isinstance(out, int) and isinstance(size, int) else scale
+    stretch = min(factor, 1.0) if way.antialias and isinstance(factor, float | int) else 1.0
     reach = (1 if way.mode == "linear" else 2) / stretch
     first = (x - reach).of("floor").cast("int64") + 1
     whole = int(2 * reach)

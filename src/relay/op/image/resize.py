@@ -48,7 +48,7 @@ def resized(
 ) -> Term:
     """Data with some axes brought to sizes that are numbers or scalars; integers are rounded.
 
-    Places are computed with `scales` where these are given, otherwise with the ratio of sizes.
+    Places are computed with `scales` where these are given and are not the ratio of the sizes.
     """
     dtype, rank = str(x.dtype), len(dims(types[0]))
     whole = is_integer(dtype) and way.mode != "nearest"
@@ -56,8 +56,10 @@ def resized(
     outside: Term | None = None
     for k, (axis, out) in enumerate(zip(axes, outs, strict=True)):
         size = size_of(x.expr, types[0], axis)
-        scale = (scales[k] if scales else None) or ratio(out, size)
-        if scale == 1 and out == size and way.coordinates not in MOVING:
+        scale = scales[k] if scales else None
+        if isinstance(out, int) and isinstance(size, int) and scale == out / size:
+            scale = None
+        if scale in (None, 1) and out == size and way.coordinates not in MOVING:
             continue
         part = (roi[k], roi[k + len(axes)]) if len(roi) else (0.0, 1.0)
         parts, beyond = interpolation_taps(way, out, size, scale, part)
@@ -69,13 +71,6 @@ def resized(
     if outside is not None:
         found = outside.where(way.outside, found)
     return (found.of("round") if whole else found).cast(dtype)
-
-
-def ratio(out: Any, size: Any) -> Any:
-    """How many times a size another is."""
-    if isinstance(out, int) and isinstance(size, int):
-        return out / size
-    return term(out, "float64") / term(size, "float64")
 
 
 @family
