@@ -251,6 +251,38 @@ def test_partition_passes_what_a_matched_function_captures():
     assert relay.create_executor("debug").evaluate(done)(np.float32(3.0), np.float32(0.5)) == 6.5
 
 
+@pytest.mark.parametrize(
+    ("pattern", "text", "args", "result"),
+    [
+        (
+            is_let(is_var("b"), wildcard(), is_op("add")(wildcard(), wildcard())),
+            "fn(%x: float32) { let %a = %x * 2.0; let %b = %a * 4.0; (%b - 1.0) + %x * %a }",
+            [3.0],
+            41.0,
+        ),
+        (
+            is_let(is_var(), wildcard(), wildcard()),
+            "fn(%n: int32) { let %f = fn(%k: int32) -> int32 { if (%k < 1) { 0 } else { 2 + %f(%k - 1) } };"
+            " %f(%n) }",
+            [4],
+            8,
+        ),
+        (
+            is_op("negative")(is_let(wildcard(), wildcard(), wildcard())),
+            "fn(%x: float32) { negative((let %a = %x * 2.0; %a + %x)) }",
+            [3.0],
+            -9.0,
+        ),
+    ],
+)
+def test_partition_takes_all_that_is_in_the_scope_of_a_matched_let(pattern, text, args, result):
+    """A variable that a `let` binds would not be known where the function is called."""
+    done = pattern.partition(relay.parse_expr(text))
+    assert "PartitionedFromPattern" in str(done)
+    assert relay.analysis.well_formed(relay.IRModule.from_expr(done))
+    assert relay.create_executor("debug").evaluate(done)(*args) == result
+
+
 def test_partition_leaves_constants_that_others_use_where_they_are():
     two = relay.const(2.0)
     e = relay.Tuple((relay.nn.relu(relay.multiply(x, two)), relay.add(y, two)))

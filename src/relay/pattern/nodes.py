@@ -80,6 +80,14 @@ class LetPattern(DFPattern):
     def children(self) -> tuple[DFPattern, ...]:
         return self.parts
 
+    def interior(self, node_map: NodeMap) -> Iterable[Expr]:
+        for let in node_map[self]:
+            assert isinstance(let, Let)
+            free = set(free_vars(let))
+            scope = [let.body, let.value] if let.var in free_vars(let.value) else [let.body]
+            yield let.var
+            yield from [e for part in scope for e in post_order(part) if e not in free]
+
     def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
         return isinstance(e, Let) and matcher.every(self.parts, (e.var, e.value, e.body))
 

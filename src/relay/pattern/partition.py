@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from relay.diagnostic import RelayError
-from relay.ir.expr import Call, Expr, Function, Let, Op, Tuple, TupleGetItem, Var
+from relay.ir.expr import Call, Expr, Function, Op, Tuple, TupleGetItem, Var
 from relay.ir.type import Type
 from relay.ir.walk import post_order
 from relay.pattern.matcher import Graph, Matcher
@@ -62,11 +62,11 @@ def separate_matches(
 
 
 def _inside(node_map: "NodeMap", root: Expr) -> set[Expr]:
-    """The nodes of a match that are computed by it, and the variables that functions inside bind."""
+    """The nodes of a match that are computed by it, and the variables that are bound inside."""
     found = {root}
     for p, nodes in node_map.items():
         if not p.is_wildcard:
-            found |= {n for n in nodes if not isinstance(n, Op | Var | Let)}
+            found |= {n for n in nodes if not isinstance(n, Op | Var)}
     for p, nodes in node_map.items():
         if p.is_wildcard and p.redirection is None:
             found -= {n for n in nodes if n is not root}
