@@ -54,3 +54,16 @@ def @main(%x: Tensor[(3, 4), float32]) {
     assert "reshape(%x, newshape=(2, -1))" in text
     assert "broadcast_to(%x, shape=(2, 3, 4))" in text
     assert "dyn." not in text
+
+
+@pytest.mark.parametrize("scale", [0.5, 1.5, 2.5])
+def test_scales_that_are_operands_give_the_sizes_of_attributes(scale: float) -> None:
+    """Halves are rounded up: 5 elements are 3, 8 and 13."""
+    x = np.arange(5, dtype="float32").reshape(1, 1, 1, 5)
+    fixed = relay.Function([a := relay.var("a", shape=x.shape)], relay.nn.upsampling(a, 1.0, scale))
+    s = relay.var("s", shape=())
+    free = relay.Function([a, s], relay.dyn.nn.upsampling(a, relay.const(1.0), s))
+    run = relay.create_executor("debug")
+    wanted, found = run.evaluate(fixed)(x), run.evaluate(free)(x, np.float32(scale))
+    assert wanted.shape[3] == int(5 * scale + 0.5)
+    np.testing.assert_array_equal(found, wanted)

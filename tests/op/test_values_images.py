@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import relay
 from op.concrete import run
 
 RNG = np.random.default_rng(5)
@@ -98,6 +99,28 @@ def test_grid_sample_is_that_of_pytorch(method: str, padding: str, align: bool) 
     )
     found = run("image.grid_sample", x, grid, method=method, padding_mode=padding, align_corners=align)
     np.testing.assert_allclose(found, wanted.numpy(), rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("executor", ["debug", "native"])
+@pytest.mark.parametrize("method", ["nearest", "bilinear", "bicubic"])
+def test_grid_sample_far_away_and_where_there_is_no_number(method: str, executor: str) -> None:
+    """Zeros beyond the data, or the last element, however far; `U * max(0, 1 - |x - m|)` of NaN is NaN."""
+    xs = np.array([-np.inf, -1e30, 3e9, np.inf, np.nan], "float32")
+    data, grid = np.array([[[[3.0, 1.0, 5.0]]]], "float32"), np.stack([xs, np.zeros_like(xs)])[None, :, None]
+    for padding, beyond in (("zeros", [0, 0, 0, 0]), ("border", [3, 3, 5, 5])):
+        a, g = relay.var("a", shape=data.shape), relay.var("g", shape=grid.shape)
+        f = relay.Function([a, g], relay.image.grid_sample(a, g, method=method, padding_mode=padding))
+        found = relay.create_executor(executor).evaluate(f)(data, grid).ravel()
+        assert found[:4].tolist() == beyond
+        assert method == "nearest" or np.isnan(found[4])
+
+
+@pytest.mark.parametrize(("coordinate", "place"), [(-0.75, 0), (-0.25, 2), (0.25, 2), (0.75, 4)])
+def test_grid_sample_rounds_halves_to_even(coordinate: float, place: int) -> None:
+    """As PyTorch does: five elements lie at -1, -1/2, ..., 1."""
+    grid = np.array([coordinate, 0.0]).reshape(1, 2, 1, 1)
+    found = run("image.grid_sample", np.arange(5.0).reshape(1, 1, 1, 5), grid, method="nearest")
+    assert found.item() == place
 
 
 def test_volumes_and_affine_grids_are_those_of_pytorch() -> None:

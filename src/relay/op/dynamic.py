@@ -307,7 +307,7 @@ class DynUpsample(Composite):
         outs: list[Term] = []
         for axis, scale, t in zip(axes, scales, types[1:], strict=True):
             wide = Term(scale, t.dtype).cast("float64") * term(size_of(data, types[0], axis), "float64")
-            outs.append(wide.of("round").cast("int64"))
+            outs.append((wide + 0.5).of("floor").cast("int64"))  # halves up, as `scaled_size`
         return resized(Term(data, types[0].dtype), types, axes, outs, self.way()).expr
 
     def way(self) -> Way:

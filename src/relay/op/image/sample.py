@@ -20,6 +20,10 @@ from relay.op.relation import Typing
 from relay.op.term import Term, iota, size_of, term
 
 Padding = Literal["zeros", "border", "reflection"]
+FARTHEST = 3.0
+"""Places this far beyond the data are as good as places farther away, infinite ones among them: no element
+inside makes up their values.
+"""
 
 
 @operator("image.affine_grid")
@@ -97,11 +101,11 @@ def sampled(data: Term, types: Any, places: Sequence[Term], mode: str, padding: 
     flat = _flat(data, len(places))
     rows: list[list[tuple[Term, Term | None]]] = []
     for place, size in zip(places, sizes, strict=True):
-        at = place
-        if mode != "cubic" and padding == "border":
-            at = at.of("maximum", 0.0).of("minimum", term(size, str(at.dtype)) - 1.0)
-        elif mode != "cubic" and padding == "reflection":
-            at = reflected(at, size, aligned)
+        if padding == "reflection":
+            at = place if mode == "cubic" else reflected(place, size, aligned)
+        else:
+            margin = 0.0 if padding == "border" and mode != "cubic" else FARTHEST
+            at = place.of("maximum", -margin).of("minimum", term(size, str(place.dtype)) + (margin - 1.0))
         rows.append(axis_taps(at, mode))
     total: Term | None = None
     for corner in product(*rows):
@@ -145,8 +149,9 @@ class GridSample(Composite):
     """Images `(n, c, h, w)` or volumes at the places of a grid `(n, 2, ...)`, x before y: `(n, c, ...)`.
 
     Coordinates go from -1 to 1, between the first and the last centre with `align_corners`, else between the
-    edges.  Places beyond the data give 0, the nearest element ("border") or a mirrored one ("reflection").
-    Source: Jaderberg and others, 2015.
+    edges.  Beyond the data there are zeros, the nearest element ("border") or mirrored ones ("reflection").
+    "nearest" rounds halves to even, and interpolated values at NaN are NaN.  Source: Jaderberg and others,
+    2015.
 
     relay> image.grid_sample([[[[1.0, 3.0]]]], [[[[0.0, 1.0]], [[0.0, 0.0]]]])
     [[[[2.0, 3.0]]]]
