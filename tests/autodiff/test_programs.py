@@ -269,3 +269,14 @@ def test_functions_that_differentiate_a_parameter_are_called_at_symbolic_sizes()
     by_x, by_y = value(text, x, y)
     np.testing.assert_allclose(by_x, 6 * x * x * x.sum())
     np.testing.assert_allclose(by_y, 2 * y * x.sum())
+
+
+@pytest.mark.parametrize("executor", ["debug", "native"])
+def test_the_gradient_of_a_tuple_is_that_of_the_sum_of_its_floats(executor: str) -> None:
+    """The derivative of x * x + 3 x + sum(x, x) by x; integers have none."""
+    f = relay.parse_expr(
+        "fn(%x: float64) { grad(fn(%x: float64) { (%x * %x, (3.0 * %x, [%x, %x]), 7) })(%x) }"
+    )
+    value, (gradient,) = relay.create_executor(executor).evaluate(f)(np.float64(2))
+    assert (value[0], value[1][0], value[2]) == (4, 6, 7)
+    assert gradient == 2 * 2 + 3 + 2

@@ -150,6 +150,20 @@ def test_deformable_convolution_moves_each_tap() -> None:
     )
 
 
+@pytest.mark.parametrize("offset", [-1.5, -1.0, -0.75, -0.25, 0.25, 0.75, 1.0])
+def test_taps_of_a_deformable_convolution_are_interpolated_across_edges(offset: float) -> None:
+    """Dai and others, 2017, equations 3 and 4: elements times `max(0, 1 - |distance|)` are added up."""
+    x, moves = np.array([4.0, 6.0]), np.zeros((1, 2, 1, 2))
+    moves[:, 1] = offset
+    places = np.arange(2)[:, None] + offset
+    wanted = (x * np.maximum(0, 1 - np.abs(places - np.arange(2)))).sum(1)
+    for k in (2, 3):  # along rows, and along columns
+        turned = x.reshape([1, 1, 2, 1] if k == 2 else [1, 1, 1, 2])
+        offsets = moves[:, ::-1].swapaxes(2, 3) if k == 2 else moves
+        found = run("nn.deformable_conv2d", turned, offsets, np.ones((1, 1, 1, 1)))
+        np.testing.assert_allclose(found.ravel(), wanted, rtol=1e-12)
+
+
 def test_offsets_and_masks_are_in_the_order_of_torchvision() -> None:
     """The formula of `torchvision.ops.deform_conv2d`: a group's taps lie side by side, a tap's row before its
     column, and the mask has the order of the taps.
