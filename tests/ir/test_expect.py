@@ -29,9 +29,17 @@ def test_what_it_is_not_is_said(function: Callable[[Any], object], message: str)
         function(3)
 
 
-def test_a_type_is_not_a_dtype() -> None:
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda t: relay.const(0, t),
+        lambda t: relay.var("x", dtype=t),
+        lambda t: relay.var("x", shape=(2,), dtype=t),
+    ],
+)
+def test_a_type_is_not_a_dtype(build: Callable[[Any], object]) -> None:
     with pytest.raises(TypeError, match="not the TensorType int32"):
-        relay.const(0, relay.scalar_type("int32"))
+        build(relay.scalar_type("int32"))
 
 
 @pytest.mark.parametrize(

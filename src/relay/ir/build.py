@@ -8,7 +8,7 @@ from relay.ir.axes import Axes, expect_axes
 from relay.ir.dtype import dtype_name
 from relay.ir.expect import expect_expr
 from relay.ir.expr import Constant, Expr, Grad, RelayExpr, Var, VMap, constant
-from relay.ir.type import Dim, DType, TensorType, Type
+from relay.ir.type import Dim, DType, IncompleteType, TensorType, Type, TypeVar
 
 
 def var(
@@ -21,14 +21,14 @@ def var(
     """A variable: of type `type_annotation` (a dtype's name is a scalar), or a tensor of `shape` and
     `dtype`, or for inference to type.
     """
+    if not isinstance(dtype, TypeVar | IncompleteType):
+        dtype_name(dtype)
     if shape is not None:
         if type_annotation is not None:
             raise ValueError("give a variable either type_annotation or shape, not both")
         type_annotation = TensorType(shape, dtype)
     elif isinstance(type_annotation, str):
         type_annotation = TensorType((), type_annotation)
-    elif not isinstance(dtype, Type):
-        dtype_name(dtype)
     if not isinstance(name_hint, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"the name of a variable is text, not {name_hint!r:.80}")
     return Var(name_hint, type_annotation, span=span)
