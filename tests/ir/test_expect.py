@@ -29,14 +29,14 @@ def test_what_it_is_not_is_said(function: Callable[[Any], object], message: str)
         function(3)
 
 
-@pytest.mark.parametrize(
-    "build",
-    [
-        lambda t: relay.const(0, t),
-        lambda t: relay.var("x", dtype=t),
-        lambda t: relay.var("x", shape=(2,), dtype=t),
-    ],
-)
+WITH_DTYPE: list[Callable[[Any], object]] = [
+    lambda t: relay.const(0, t),
+    lambda t: relay.var("x", dtype=t),
+    lambda t: relay.var("x", shape=(2,), dtype=t),
+]
+
+
+@pytest.mark.parametrize("build", WITH_DTYPE)
 def test_a_type_is_not_a_dtype(build: Callable[[Any], object]) -> None:
     with pytest.raises(TypeError, match="not the TensorType int32"):
         build(relay.scalar_type("int32"))

@@ -83,6 +83,8 @@ class Pairwise(Composite):
 class QnnAdd(Pairwise):
     """The sum of quantised tensors, quantised by `output_scale` and `output_zero_point`.
 
+    Each operand is rounded in the scale of the result, halves up, before they are added.
+
     relay> qnn.add(cast([4], dtype="int8"), cast([6], dtype="int8"), 0.5, 0, 0.5, 0, 0.5, 1)
     [11]
     """
@@ -94,6 +96,8 @@ class QnnAdd(Pairwise):
 @operator("qnn.subtract")
 class QnnSubtract(Pairwise):
     """The difference of quantised tensors, quantised by `output_scale` and `output_zero_point`.
+
+    Each operand is rounded in the scale of the result, halves up, before they are subtracted.
 
     relay> qnn.subtract(cast([4], dtype="int8"), cast([6], dtype="int8"), 0.5, 0, 0.5, 0, 0.5, 1)
     [-1]
