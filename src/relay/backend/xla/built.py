@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from relay.analysis.sharding import Sharding, check_marks, sharding_of
 from relay.backend.xla.batching import BatchingMachine
@@ -27,6 +27,9 @@ from relay.op.traced import UntraceableError
 from relay.pipelines import is_batched, optimize_for_xla
 from relay.transform.passes.unused_functions import reached
 from relay.typecheck.infer import infer
+
+if TYPE_CHECKING:
+    from relay.backend.xla.topology import TopologyReport
 
 
 class Entry:
@@ -135,6 +138,25 @@ class XlaModule(Entries[Entry]):
         from relay.backend.xla.exported_file import save_exported
 
         save_exported(exported_entries(self, platforms, sizes or {}, example or {}), str(file_name))
+
+    def report_for(
+        self,
+        topology: str,
+        *,
+        sizes: Mapping[str, int] | None = None,
+        example: Mapping[str, Any] | None = None,
+    ) -> "TopologyReport":
+        """What becomes of the entries on TPUs that are not here, such as `v5e:16x16`: what their devices send
+        each other, and what they need; `print` shows it.  It takes the package libtpu.
+
+        `sizes` and `example` are as for `export_library`; all sizes have to be numbers.
+
+        Raises `no-xla`, `unknown-target`, `bad-mesh`, and what `export_library` raises.
+        """
+        from relay.backend.xla.export import exported_entries
+        from relay.backend.xla.topology import compile_for_topology
+
+        return compile_for_topology(exported_entries(self, "tpu", sizes or {}, example or {}), topology)
 
     def put_local(self, **named: Any) -> Any:
         """Arguments on the devices, as by `put`, of which each process has a part: the rows of a batch that

@@ -5,6 +5,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from relay.analysis.sharding import Sharding
 from relay.backend.stored import RECOMPILE_HINT, fail_damaged
 from relay.backend.xla.data import flatten
 from relay.backend.xla.entries import Entries
@@ -12,7 +13,7 @@ from relay.backend.xla.export_platforms import device_of, load_export
 from relay.backend.xla.exported_file import StoredEntry, StoredProgram, read_exported
 from relay.backend.xla.exported_json import Datatypes
 from relay.backend.xla.exporting import outside
-from relay.backend.xla.layout import OneDevice, OverMesh
+from relay.backend.xla.layout import Layout, OneDevice, OverMesh
 from relay.backend.xla.parameters import Parameters
 from relay.backend.xla.platforms import mesh_of
 from relay.backend.xla.program import first_line, xla_context
@@ -29,8 +30,8 @@ from relay.ir.module import IRModule
 class LoadedEntry:
     """A definition in a file that is called from Python."""
 
-    def __init__(self, program: StoredProgram, entry: StoredEntry, jax: Any, device: Any) -> None:
-        """It runs on `device`, or on others of that kind too (`bad-artefact`)."""
+    def __init__(self, program: StoredProgram, entry: StoredEntry, jax: Any, layout: Layout) -> None:
+        """`layout` says where its arrays lie (`bad-artefact`)."""
         self.jax = jax
         self.signature = entry.signature
         self.constants = entry.constants
@@ -41,12 +42,7 @@ class LoadedEntry:
         except Exception as error:
             # What it raises of code that is none is not said anywhere.
             fail_damaged(program.name, f"JAX does not read its code ({first_line(error)})")
-        sharding = self.signature.sharding
-        self.layout = (
-            OneDevice(jax, device)
-            if sharding is None
-            else OverMesh(jax, sharding, lambda: mesh_of(sharding, device.platform))
-        )
+        self.layout = layout
         header = self.signature.header
         mod = IRModule(type_definitions=dict(program.datatypes))
         if header is not None:
@@ -73,6 +69,14 @@ class LoadedEntry:
     def constants_there(self) -> Any:
         """The constants on the devices."""
         return self.layout.everywhere(list(self.constants))
+
+    def lowered(self) -> Any:
+        """What JAX has of it for arguments that are not there yet, of sizes that are numbers."""
+        types = [(outside(to_numpy(dtype)), shape) for dtype, shape in self.signature.leaves]
+        arguments = [self.jax.ShapeDtypeStruct(shape, dtype) for dtype, shape in types]
+        leaves = self.layout.described(arguments, self.signature.structure, self.names)
+        constants = [self.jax.ShapeDtypeStruct(x.shape, x.dtype) for x in self.constants]
+        return self.compiled.function.lower(constants, *self.compiled.split(leaves))
 
     def __call__(self, /, *args: Any, **named: Any) -> Value:
         values: Sequence[Value] = ()
@@ -183,7 +187,16 @@ def load_exported(path: str | Path) -> ExportedModule:
     if program.devices > there:
         message = f"`{program.name}` is for {program.devices} devices, and JAX finds {there}"
         fail("other-machine", message, hint="a mesh of as many devices as there are can be built here")
-    entries = {name: LoadedEntry(program, entry, jax, device) for name, entry in program.entries.items()}
+
+    def layout_of(sharding: Sharding | None) -> Layout:
+        if sharding is None:
+            return OneDevice(jax, device)
+        return OverMesh(jax, sharding, lambda: mesh_of(sharding, device.platform))
+
+    entries = {
+        name: LoadedEntry(program, entry, jax, layout_of(entry.signature.sharding))
+        for name, entry in program.entries.items()
+    }
     return ExportedModule(program, entries, device)
 
 
