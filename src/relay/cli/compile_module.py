@@ -7,11 +7,11 @@ import click
 from relay.backend.native.llvm.machine import MACHINES
 from relay.backend.native.llvm.processors import NATIVE
 from relay.cli.compile_xla import (
+    COLLECTIVES,
     STABLEHLO,
     compile_for_xla,
     default_output,
     is_for_xla,
-    refuse_mixed_targets,
     suffix,
 )
 from relay.cli.files import STDIN, read_module
@@ -21,7 +21,7 @@ from relay.cli.progress import progress
 from relay.diagnostic import Report
 from relay.ir.module import IRModule
 
-KINDS = ("plan", "loops", "llvm", "asm", STABLEHLO)
+KINDS = ("plan", "loops", "llvm", "asm", STABLEHLO, COLLECTIVES)
 
 
 @click.command("compile")
@@ -31,7 +31,8 @@ KINDS = ("plan", "loops", "llvm", "asm", STABLEHLO)
 @click.option(
     "--emit",
     type=click.Choice(KINDS),
-    help="Print the plan, its loops, LLVM IR or assembly, or for XLA StableHLO; write nothing.",
+    help="Print the plan, its loops, LLVM IR or assembly, or for XLA StableHLO, or with --topology what the "
+    "devices send each other; write nothing.",
 )
 @click.option(
     "--machine",
@@ -64,6 +65,11 @@ KINDS = ("plan", "loops", "llvm", "asm", STABLEHLO)
     metavar="NAME=NUMBER",
     help="With --target xla: a size that is a type parameter as a number; others stay open.",
 )
+@click.option(
+    "--topology",
+    metavar="NAME",
+    help="With --emit collectives: TPUs that need not be here, such as v5e:16x16 (takes the package libtpu).",
+)
 @click.option("--entry", multiple=True, metavar="NAME", help="An entry point (default: main).")
 @click.option(
     "--weights", metavar="FILE", help="A .safetensors or .npz file of parameters, which become constants."
@@ -83,6 +89,7 @@ def compile_module(
     target: Sequence[str],
     platform: Sequence[str],
     size: Sequence[str],
+    topology: str | None,
     entry: Sequence[str],
     weights: str | None,
     batch: str | None,
@@ -101,9 +108,8 @@ def compile_module(
         raise click.UsageError("--machine goes with --emit loops")
     if not kernels and emit != "loops":
         raise click.UsageError("--no-kernels goes with --emit loops")
-    is_xla = is_for_xla(target)
     for_native = {"--machine": machine, "--batch": batch, "--report": report, "--report-all": report_all}
-    refuse_mixed_targets(is_xla, emit, platform, size, [name for name, given in for_native.items() if given])
+    is_xla = is_for_xla(target, emit, platform, size, topology, for_native)
     if target and emit is not None and not is_xla:
         raise click.UsageError("--target says what the file is for; --emit writes none")
     if file == STDIN and output is None and emit is None:
@@ -124,7 +130,7 @@ def compile_module(
     names = named_entries(mod, entry or None)
     if is_xla:
         name = None if emit is not None else output or default_output(file, is_xla)
-        compile_for_xla(mod, names, target[0], platform, size, precision, name)
+        compile_for_xla(mod, names, target[0], platform, size, topology, precision, name)
         return
     if batch is not None:
         mod = with_batching(mod, names, batch)
