@@ -21,7 +21,13 @@ NETWORKS: dict[str, Any] = {
 
 def training_step(name: str, rate: float = 0.01) -> tuple[relay.IRModule, list[str], dict[str, Any]]:
     """A module whose `@step` gives the loss and the new weights, the names of these, and arguments."""
-    mod, params = NETWORKS[name]()
+    return step_of_network(*NETWORKS[name](), rate)
+
+
+def step_of_network(
+    mod: relay.IRModule, params: dict[str, Any], rate: float = 0.01
+) -> tuple[relay.IRModule, list[str], dict[str, Any]]:
+    """What `training_step` gives, of a network and its parameters."""
     main = relay.infer(mod)["main"]
     out = relay.TupleGetItem(main.body, 0) if isinstance(main.ret_type, relay.TupleType) else main.body
     loss = relay.Function(main.params, relay.mean(relay.multiply(out, relay.tanh(out))))
@@ -29,7 +35,8 @@ def training_step(name: str, rate: float = 0.01) -> tuple[relay.IRModule, list[s
     listing = ", ".join([f"%{p.name_hint}: {p.type_annotation}" for p in main.params])
     names = ", ".join([f"%{p.name_hint}" for p in main.params])
     weights = [(i, p.name_hint) for i, p in enumerate(main.params) if p.name_hint in params]
-    new = ", ".join([f"%{n} - %g.1.{i} * {rate}f64" for i, n in weights])
+    bits = "f64" if main.params[weights[0][0]].type_annotation.dtype == "float64" else "f"
+    new = ", ".join([f"%{n} - %g.1.{i} * {rate}{bits}" for i, n in weights])
     step = f"def @step({listing}) {{ let %g = grad(@loss)({names}); (%g.0, ({new},)) }}"
     rng = np.random.default_rng(0)
     args = dict(params)
