@@ -11,6 +11,7 @@ from relay.lsp.index import Document, Occurrence, Symbol
 from relay.lsp.places import comment_above, definition, imported_file
 from relay.op.registry import get, registry
 from relay.text.parse_expr import INFIX, PREFIXES
+from relay.typecheck.messages import show
 
 FORMS = {
     "grad": "`grad(f)`: the value of `f` and the gradient of its sum, by every argument.",
@@ -61,7 +62,7 @@ def about(document: Document, occurrence: Occurrence) -> str:
         case "graph":
             e = document.parsed.graph_uses.get(document.token_at(at))
             t = None if e is None else document.type_at(at, e)
-            return "" if t is None else code(f"{symbol.name}: {t}")
+            return "" if t is None else code(f"{symbol.name}: {show(t)}")
         case "operator":
             return operator(document, symbol.name, at)
         case "attribute":
@@ -85,7 +86,7 @@ def _variable(document: Document, symbol: Symbol) -> str:
     if isinstance(value, TypeVar):
         return code(f"{symbol.name}: {value.kind.value}")
     t = document.type_at(symbol.owner, value) if isinstance(value, Var) else None
-    return code(f"%{symbol.name}: {'_' if t is None else t}")
+    return code(f"%{symbol.name}: {'_' if t is None else show(t)}")
 
 
 def declaration(document: Document, symbol: Symbol) -> str:
@@ -138,7 +139,7 @@ def operator(document: Document, name: str, at: int) -> str:
     """An operator: the type of the call that begins at an offset, and the page of the manual."""
     e = _call(document, name, at)
     t = None if e is None else document.type_at(at, e)
-    typed = "" if t is None else code(f"{name}(…): {t}") + "\n\n"
+    typed = "" if t is None else code(f"{name}(…): {show(t)}") + "\n\n"
     return f"{typed}```text\n{operator_page(registry[get(name).name])}\n```"
 
 
@@ -193,7 +194,7 @@ def _sign(document: Document, offset: int) -> Hover | None:
         names = [level.name for level in (INFIX.get(kind), PREFIXES.get(kind)) if level is not None]
         if type(e) is Call and type(e.op) is Op and e.op.name in names:
             t = document.type_at(offset, e)
-            typed = "" if t is None else code(f"… {kind} …: {t}") + "\n\n"
+            typed = "" if t is None else code(f"… {kind} …: {show(t)}") + "\n\n"
             return Hover(f"{typed}```text\n{operator_page(registry[e.op.name])}\n```", start, end)
     return None
 
@@ -208,7 +209,7 @@ def _expression(document: Document, offset: int) -> Hover | None:
         if t is not None and e.span is not None and not isinstance(e, GlobalVar):
             text = document.text[e.span.start : e.span.end].splitlines()[0]
             shown = "fn" if isinstance(e, Function) else text if len(text) <= 40 else f"{text[:40]}…"
-            return Hover(code(f"{shown}: {t}"), e.span.start, e.span.end)
+            return Hover(code(f"{shown}: {show(t)}"), e.span.start, e.span.end)
     return None
 
 

@@ -6,8 +6,12 @@ from relay.diagnostic import Diagnostic
 from relay.ir.collector import paused
 from relay.ir.expr import Expr, GlobalVar, Var
 from relay.ir.module import IRModule
+from relay.ir.subst import map_type
+from relay.ir.type import IncompleteType
+from relay.ir.type_base import HAS_ERROR
 from relay.ir.walk import post_order
 from relay.typecheck.inference import Inference
+from relay.typecheck.messages import show
 from relay.typecheck.query import found_in
 from relay.typecheck.session import Session
 from relay.typecheck.unknown import ERROR, zonk
@@ -26,6 +30,11 @@ class Watched(Session):
         """See `Session`."""
         self.inferences[v] = inf
         return super().filled_in(inf, v, e, t)
+
+
+def without_errors(t: Any) -> Any:
+    """A type with `_` for what is ill-typed in it."""
+    return map_type(t, lambda _: IncompleteType(), HAS_ERROR)
 
 
 class Types:
@@ -47,8 +56,13 @@ class Types:
 
     def of_global(self, name: str) -> str:
         """The type of a definition as text; empty where it is not known."""
+        t = self.global_type(name)
+        return "" if t is None else show(t)
+
+    def global_type(self, name: str) -> Any:
+        """The type of a definition, or None."""
         fact = self.session.facts.get(GlobalVar(name))
-        return "" if fact is None or fact.type is ERROR else str(fact.type)
+        return None if fact is None or fact.type is ERROR else without_errors(fact.type)
 
     def type_in(self, owner: GlobalVar | None, e: Expr) -> Any:
         """The type of a node of the definition `owner`, or None."""
@@ -60,7 +74,7 @@ class Types:
         if found is None or found is ERROR:
             return None
         known = (self.session.insides or {}).get(owner)
-        return zonk(found) if known is None else known[1].type(found)
+        return without_errors(zonk(found) if known is None else known[1].type(found))
 
     def nodes_of(self, owner: GlobalVar) -> list[Expr]:
         """The nodes of a definition that have a place, children before parents."""
