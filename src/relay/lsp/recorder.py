@@ -245,7 +245,8 @@ class Recorder(Items):
         record = annotated_record(e, self.mod)
         owner = None if record is None else record.constructor.name_hint
         start, operand = self.starts[at], e
-        for name in self.texts[at].split("."):
+        names = self.texts[at].split(".") if self.kinds[at] == "NAME" else []
+        for name in names:
             self.fields.append(FieldUse(start, start + len(name), name, operand, owner))
             start, operand, owner = start + len(name) + 1, None, None
         return super().field(e, first)

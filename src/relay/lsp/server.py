@@ -20,6 +20,8 @@ DEBOUNCE_S = 0.15
 """How long nothing is typed before a document is checked, in seconds."""
 QUICK_S = 0.05
 """An answer waits for a check that takes less than this, in seconds; else it is of the last one."""
+Answer = Callable[["Server", View, Any], Any]
+"""What answers a request about an open document."""
 
 
 class Server:
@@ -46,6 +48,20 @@ class Server:
             return (await found) if isawaitable(found) else found
 
         self.pygls.feature(name, options)(handler)
+
+    def about(self, answer: Answer) -> Callable[[Any], Any]:
+        """A feature of one document: nothing is answered about one that is not open."""
+
+        async def answered(params: Any) -> Any:
+            view = await self.view(params.text_document.uri)
+            found: Any = None if view is None else answer(self, view, params)
+            return (await found) if isawaitable(found) else found
+
+        return answered
+
+    def with_server(self, answer: Callable[["Server", Any], Any]) -> Callable[[Any], Any]:
+        """A feature that no document is named for."""
+        return lambda params: answer(self, params)
 
     @property
     def converter(self) -> Converter:
@@ -123,7 +139,7 @@ class Server:
             text, version = opened.text, opened.version
             run = partial(self.store.check_text, text, opened.path, opened.uri)
             begin = time.monotonic()
-            document = await asyncio.get_running_loop().run_in_executor(self.pool, run)
+            document = await self.in_background(run)
             opened.document = document
             opened.checking_s = time.monotonic() - begin
         if self.store.opened.get(opened.uri) is opened and opened.text == text:
@@ -132,6 +148,10 @@ class Server:
             self.pygls.text_document_publish_diagnostics(
                 self.types.PublishDiagnosticsParams(opened.uri, found, version)
             )
+
+    async def in_background(self, run: Callable[[], Any]) -> Any:
+        """What `run` returns on the thread for long work."""
+        return await asyncio.get_running_loop().run_in_executor(self.pool, run)
 
     async def view(self, uri: str) -> View | None:
         """A document to answer about, checked anew where that is quick; None if it is not open."""
