@@ -195,3 +195,69 @@ async def test_requests_at_once_after_an_edit_are_answered(editor, client):
     e.change(PROGRAM.replace("let %y", "let %k = 3; let %y"))
     found = await client.text_document_hover_async(t.HoverParams(e.document, e.at("%k")))
     assert "%k: int32" in found.contents.value
+
+
+@pytest.mark.asyncio
+async def test_completion_has_documentation_and_works_where_nothing_parses(editor, client):
+    e = editor("def @main(%x: Tensor[(2, 3), float32]) { nn.re }\n")
+    at = e.position(e.text.index(" }"))
+    found = await client.text_document_completion_async(t.CompletionParams(e.document, at))
+    relu = next(i for i in found.items if i.label == "nn.relu")
+    assert e.shown(relu.text_edit.range) == "nn.re"
+    resolved = await client.completion_item_resolve_async(relu)
+    assert "nn.relu(" in resolved.documentation.value
+    e.change('import "std/list"\ndef @main(%x: List[int32]) { @ }\n')
+    at = e.position(e.text.index(" }"))
+    found = await client.text_document_completion_async(t.CompletionParams(e.document, at))
+    assert {"@main", "@map"} <= {i.label for i in found.items}
+
+
+@pytest.mark.asyncio
+async def test_a_definition_of_the_library_is_completed_with_its_import(editor, client):
+    e = editor("def @main(%x) { @leng }\n")
+    at = e.position(e.text.index(" }"))
+    found = await client.text_document_completion_async(t.CompletionParams(e.document, at))
+    item = next(i for i in found.items if i.label == "@length")
+    assert item.additional_text_edits[0].new_text == 'import "std/list"\n'
+
+
+@pytest.mark.asyncio
+async def test_signatures_inlays_and_colours(editor, client):
+    e = editor()
+    at = e.position(e.text.index("%l.w)"))
+    found = await client.text_document_signature_help_async(t.SignatureHelpParams(e.document, at))
+    assert found.signatures[0].label.startswith("nn.dense(data, weight")
+    assert found.active_parameter == 1
+    everything = t.Range(t.Position(0, 0), t.Position(99, 0))
+    inlays = await client.text_document_inlay_hint_async(t.InlayHintParams(e.document, everything))
+    assert ": Tensor[(n, o), float32]" in [i.label for i in inlays]
+    tokens = await client.text_document_semantic_tokens_full_async(t.SemanticTokensParams(e.document))
+    assert list(tokens.data[:5]) == [0, 0, 6, 8, 0]
+
+
+@pytest.mark.asyncio
+async def test_a_document_is_formatted_and_hints_are_applied(editor, client):
+    e = editor("// kept\ndef @main(%x:int32){%x+1}\n")
+    options = t.FormattingOptions(2, True)
+    (edit,) = await client.text_document_formatting_async(t.DocumentFormattingParams(e.document, options))
+    assert edit.new_text == "// kept\ndef @main(%x: int32) {\n  %x + 1\n}\n"
+    e.change("def @main(%xs: int32) { %xz }\n")
+    (found,) = await e.diagnostics()
+    context = t.CodeActionContext([found])
+    params = t.CodeActionParams(e.document, found.range, context)
+    (action,) = await client.text_document_code_action_async(params)
+    assert action.edit.changes[e.uri][0].new_text == "%xs"
+
+
+@pytest.mark.asyncio
+async def test_calls_are_found_both_ways(editor, client):
+    e = editor()
+    (item,) = await client.text_document_prepare_call_hierarchy_async(
+        t.CallHierarchyPrepareParams(e.document, e.at("@layer"))
+    )
+    params = t.CallHierarchyIncomingCallsParams(item)
+    (caller,) = await client.call_hierarchy_incoming_calls_async(params)
+    assert caller.from_.name == "@main"
+    params = t.CallHierarchyOutgoingCallsParams(caller.from_)
+    (callee,) = await client.call_hierarchy_outgoing_calls_async(params)
+    assert callee.to.name == "@layer"
