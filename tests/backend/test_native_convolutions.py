@@ -1,5 +1,6 @@
 """Convolutions by kernels, against the interpreter; at any number of threads the same to the last bit."""
 
+from math import gcd
 from typing import Any, cast
 
 import numpy as np
@@ -9,8 +10,8 @@ import relay
 from relay.backend.native.host.compiler import Compiler
 from relay.backend.native.host.native_program import NativeProgram
 from relay.backend.native.kernels import block_shape
-from relay.backend.native.kernels.grouped import Grouped
-from relay.backend.native.llvm.machine import AVX2, NEON, Machine
+from relay.backend.native.kernels.grouped import MAX_MERGED_SHARE, Grouped
+from relay.backend.native.llvm.machine import AVX2, NEON, Machine, host
 from relay.ir.dtype import to_numpy
 
 TOLERANCE = {"float32": 3e-6, "float64": 1e-13, "float16": 2e-3, "bfloat16": 1.6e-2}
@@ -169,7 +170,9 @@ def test_convolutions_of_small_groups(name: str, is_constant: bool, monkeypatch:
     monkeypatch.setattr(Grouped, "write", lambda s, *a, f=Grouped.write: (used.append(s), f(s, *a))[1])
     mod, args = layer(SMALL_GROUPS[name], is_constant=is_constant)
     check(mod, args)
-    assert used
+    outputs = relay.infer(mod)["main"].ret_type.shape[-1] // SMALL_GROUPS[name][3]["groups"]
+    lanes = host().lanes("float32")
+    assert bool(used) == (lanes // gcd(outputs, lanes) <= MAX_MERGED_SHARE)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
