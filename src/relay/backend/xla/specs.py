@@ -29,7 +29,7 @@ from relay.ir.type import (
 from relay.ir.walk import type_post_order
 
 WHOLE = "a file has what XLA computes as a whole"
-RESERVED = ("floordiv", "mod", "max", "min", "non_negative")
+RESERVED = frozenset("floordiv mod max min non_negative".split())
 """What is no name of a symbol."""
 
 
