@@ -12,6 +12,7 @@ from relay.backend.native.host.native_program import NativeProgram
 from relay.backend.native.kernels import block_shape
 from relay.backend.native.kernels.grouped import MAX_MERGED_SHARE, Grouped
 from relay.backend.native.llvm.machine import AVX2, NEON, Machine, host
+from relay.backend.native.memory.representation import scalar
 from relay.ir.dtype import to_numpy
 
 TOLERANCE = {"float32": 3e-6, "float64": 1e-13, "float16": 2e-3, "bfloat16": 1.6e-2}
@@ -171,7 +172,7 @@ def test_convolutions_of_small_groups(name: str, is_constant: bool, monkeypatch:
     mod, args = layer(SMALL_GROUPS[name], is_constant=is_constant)
     check(mod, args)
     outputs = relay.infer(mod)["main"].ret_type.shape[-1] // SMALL_GROUPS[name][3]["groups"]
-    lanes = host().lanes("float32")
+    lanes = host().lanes(scalar("float32"))
     assert bool(used) == (lanes // gcd(outputs, lanes) <= MAX_MERGED_SHARE)
 
 

@@ -29,8 +29,8 @@ from relay.ir.type import (
 from relay.ir.walk import type_post_order
 
 WHOLE = "a file has what XLA computes as a whole"
-RESERVED = frozenset("floordiv mod max min non_negative".split())
-"""What is no name of a symbol."""
+RESERVED = "floordiv mod max min non_negative"
+"""What are no names of symbols."""
 
 
 class Specs:
@@ -108,7 +108,7 @@ class Specs:
         """A symbol that is new."""
         if self.likely is not None:
             return self.likely
-        base = name if name.isidentifier() and name.isascii() and name not in RESERVED else "size"
+        base = name if name.isidentifier() and name.isascii() and name not in RESERVED.split() else "size"
         taken = len(self.names)
         name = f"{base}_{taken}" if base in self.names else base
         self.names.add(name)
