@@ -233,6 +233,8 @@ async def test_signatures_inlays_and_colours(editor, client):
     assert ": Tensor[(n, o), float32]" in [i.label for i in inlays]
     tokens = await client.text_document_semantic_tokens_full_async(t.SemanticTokensParams(e.document))
     assert list(tokens.data[:5]) == [0, 0, 6, 8, 0]
+    params = t.SemanticTokensRangeParams(e.document, everything)
+    assert (await client.text_document_semantic_tokens_range_async(params)).data == tokens.data
 
 
 @pytest.mark.asyncio

@@ -3,7 +3,7 @@
 import pytest
 
 from relay.lsp.actions import actions
-from relay.lsp.coloring import colored
+from relay.lsp.coloring import between, colored, encoded
 from relay.lsp.completion import completions
 from relay.lsp.hover import hover
 from relay.lsp.index import Document, check
@@ -199,3 +199,23 @@ def test_tokens_are_coloured_by_what_they_mean():
     assert words["@layer"] == 3
     assert words["def"] == 8
     assert words["w"] == 6
+
+
+def test_places_are_moved_by_what_was_typed_since_the_check():
+    text = PROGRAM.replace("// One layer.", "// One\n// layer.")
+    view = now(text, PROGRAM)
+    line, units = view.lines.position(text.index("%y") + 1)
+    found = hover(view.document, view.checked(line, units))
+    assert "%y: Tensor[(n, o), float32]" in found.text
+    assert view.position(found.start) == (line, units - 1)
+
+
+def test_a_range_is_coloured_as_in_the_whole():
+    view = now(PROGRAM)
+    tokens = view.document.once(colored)
+    start = PROGRAM.index("  %0 = nn")
+    some = between(tokens, start, len(PROGRAM))
+    line, units, *rest = encoded(some, view.edit, view.lines)[:5]
+    assert (line, units) == view.lines.position(PROGRAM.index("%0 = nn"))
+    assert rest == [2, 0, 1]
+    assert view.document.once(colored) is tokens

@@ -85,8 +85,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         status = relay.main(
             args=None if argv is None else list(argv), prog_name="relay", standalone_mode=False
         )
-        if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison] (it was closed: `>&-`)
-            sys.stdout.flush()
+        if sys.stdout is not None and not sys.stdout.closed:  # pyright: ignore[reportUnnecessaryComparison]
+            sys.stdout.flush()  # (it was closed by `>&-`, or by a server at its end)
     except click.ClickException as error:
         if isinstance(error, click.UsageError) and error.ctx is None:
             click.echo("Usage: relay [OPTIONS] COMMAND [ARGS]...", err=True)

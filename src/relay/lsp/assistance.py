@@ -6,7 +6,7 @@ from relay.cli.fmt import formatted
 from relay.diagnostic import RelayError
 from relay.ir.expr import GlobalVar
 from relay.lsp.actions import actions
-from relay.lsp.coloring import colored, encoded
+from relay.lsp.coloring import between, colored, encoded
 from relay.lsp.completion import Proposal, completions, explained, import_place
 from relay.lsp.hierarchy import callees, callers
 from relay.lsp.inlay import inlays
@@ -40,6 +40,7 @@ def writing_features(t: Any) -> dict[str, Answer]:
         t.TEXT_DOCUMENT_SIGNATURE_HELP: signature_,
         t.TEXT_DOCUMENT_INLAY_HINT: inlays_,
         t.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL: tokens,
+        t.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE: tokens_in_range,
         t.TEXT_DOCUMENT_FORMATTING: format_,
         t.TEXT_DOCUMENT_CODE_ACTION: actions_,
         t.TEXT_DOCUMENT_PREPARE_CALL_HIERARCHY: prepare_hierarchy,
@@ -130,7 +131,15 @@ def inlays_(server: Server, view: View, params: Any) -> Any:
 
 def tokens(server: Server, view: View, params: Any) -> Any:
     """See `relay.lsp.coloring`."""
-    return server.types.SemanticTokens(encoded(colored(view.document), view.edit, view.lines))
+    return server.types.SemanticTokens(encoded(view.document.once(colored), view.edit, view.lines))
+
+
+def tokens_in_range(server: Server, view: View, params: Any) -> Any:
+    """See `relay.lsp.coloring`: what a window shows."""
+    start = view.checked(params.range.start.line, params.range.start.character)
+    end = view.checked(params.range.end.line, params.range.end.character)
+    shown = between(view.document.once(colored), start, end)
+    return server.types.SemanticTokens(encoded(shown, view.edit, view.lines))
 
 
 async def format_(server: Server, view: View, params: Any) -> Any:

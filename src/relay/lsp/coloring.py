@@ -1,6 +1,7 @@
 """The kinds of all tokens, by what they mean: for editors that colour by the server."""
 
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Sequence
 
 from relay.lsp.edits import Edit
 from relay.lsp.index import Document
@@ -29,12 +30,15 @@ OF_SYMBOL = {
 _ITEM_WORDS = frozenset({"type", "data", "extern", "import", "attributes", "options", "free_var", "where"})
 _SIGNS = frozenset({"+", "-", "*", "/", "%", "**", "==", "!=", "<=", ">=", "&&", "||", "!", "=>", "->"})
 
+Colored = tuple[int, int, int, int]
+"""A token: where it begins and ends, its kind as an index of `KINDS`, its modifiers as bits."""
 
-def colored(document: Document) -> list[tuple[int, int, int, int]]:
+
+def colored(document: Document) -> list[Colored]:
     """For each token that has one its start, end, kind (as an index) and modifiers (as bits)."""
     parsed = document.parsed
     named = {o.start: o for o in document.occurrences}
-    found: list[tuple[int, int, int, int]] = []
+    found: list[Colored] = []
     for kind, text, start, end in zip(parsed.kinds, parsed.texts, parsed.starts, parsed.ends, strict=True):
         o = named.get(start)
         if o is not None:
@@ -55,10 +59,16 @@ def colored(document: Document) -> list[tuple[int, int, int, int]]:
     return found
 
 
-def encoded(tokens: Iterable[tuple[int, int, int, int]], edit: Edit, lines: Lines) -> list[int]:
+def between(tokens: Sequence[Colored], start: int, end: int) -> Sequence[Colored]:
+    """The tokens that begin between two offsets."""
+    return tokens[bisect_left(tokens, (start,)) : bisect_left(tokens, (end + 1,))]
+
+
+def encoded(tokens: Sequence[Colored], edit: Edit, lines: Lines) -> list[int]:
     """Tokens as the protocol has them: each by its distance from the one before, without those in an edit."""
     data: list[int] = []
-    line, last_line, last_column = 0, 0, 0
+    first = edit.new(tokens[0][0]) if tokens else 0
+    line, last_line, last_column = lines.position(first)[0], 0, 0
     starts, ends = lines.starts, lines.ends
     for old_start, old_end, kind, bits in tokens:
         start, end = edit.new(old_start), edit.new(old_end)

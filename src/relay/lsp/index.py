@@ -1,12 +1,13 @@
 """A checked document: its diagnostics, what every name in it means, and the types of its parts."""
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from typing import TypeVar as AnyType
 
 from relay.analysis.lints import lint
 from relay.diagnostic import Diagnostic, Report, Source
@@ -23,6 +24,8 @@ from relay.text.imports import loader
 from relay.text.lexer import lex
 from relay.text.parser import errors_of, imported
 from relay.text.weights import read_constants, weights_path
+
+T = AnyType("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,14 @@ class Document:
     diagnostics: list[Diagnostic]
     occurrences: list[Occurrence] = field(default_factory=list[Occurrence])
     items: list[Item] = field(default_factory=list[Item])
+    kept: dict[Any, Any] = field(default_factory=dict[Any, Any])
+    """What was asked for once and stays as it is, by the function that finds it."""
+
+    def once(self, find: "Callable[[Document], T]") -> T:
+        """What a function finds of this document, found at the first time."""
+        if find not in self.kept:
+            self.kept[find] = find(self)
+        return self.kept[find]
 
     @property
     def mod(self) -> IRModule:

@@ -131,7 +131,7 @@ def with_message(server: Server, asked: Callable[[], Any]) -> Any:
 
 def symbols(server: Server, view: View, params: Any) -> Any:
     """See `relay.lsp.outline`."""
-    return server.converter.symbols(view, outline(view.document))
+    return server.converter.symbols(view, view.document.once(outline))
 
 
 def foldings_(server: Server, view: View, params: Any) -> Any:
@@ -139,7 +139,7 @@ def foldings_(server: Server, view: View, params: Any) -> Any:
     t = server.types
     found: list[Any] = []
     lines = view.document.lines
-    for first, last, kind in foldings(view.document):
+    for first, last, kind in view.document.once(foldings):
         start, _ = view.position(lines.starts[first])
         end, _ = view.position(lines.starts[last])
         if end > start:

@@ -1,6 +1,7 @@
 """The server: documents as they are edited, checked in the background, and what editors ask about them."""
 
 import asyncio
+import gc
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -9,10 +10,13 @@ from inspect import isawaitable
 from pathlib import Path
 from typing import Any
 
+from relay.ir.collector import paused
+from relay.lsp.coloring import colored
 from relay.lsp.convert import Converter
 from relay.lsp.index import Document
 from relay.lsp.library import load
-from relay.lsp.store import Opened, Store, View
+from relay.lsp.outline import foldings, outline
+from relay.lsp.store import Opened, Store, View, view_of
 from relay.text.imports import STANDARD
 from relay.version import VERSION
 
@@ -20,6 +24,9 @@ DEBOUNCE_S = 0.15
 """How long nothing is typed before a document is checked, in seconds."""
 QUICK_S = 0.05
 """An answer waits for a check that takes less than this, in seconds; else it is of the last one."""
+IDLE_S = 2.0
+"""How long nothing is asked before the collector of cycles runs, which is slow in large files, in seconds."""
+
 Answer = Callable[["Server", View, Any], Any]
 """What answers a request about an open document."""
 
@@ -39,11 +46,14 @@ class Server:
         self.pool = ThreadPoolExecutor(1)
         self.tasks: dict[str, asyncio.Task[None]] = {}
         self.lock = asyncio.Lock()
+        self.asked_at_s = time.monotonic()
+        self.collecting: asyncio.Task[None] | None = None
 
     def feature(self, name: str, answer: Callable[[Any], Any], options: Any = None) -> None:
         """Register what answers a request or takes a notification."""
 
         async def handler(params: Any) -> Any:
+            self.asked_at_s = time.monotonic()
             found: Any = answer(params)
             return (await found) if isawaitable(found) else found
 
@@ -137,17 +147,36 @@ class Server:
             if opened.is_current and not again:
                 return
             text, version = opened.text, opened.version
-            run = partial(self.store.check_text, text, opened.path, opened.uri)
+            run = partial(self._check, text, opened)
             begin = time.monotonic()
             document = await self.in_background(run)
             opened.document = document
             opened.checking_s = time.monotonic() - begin
+        if self.collecting is None or self.collecting.done():
+            self.collecting = asyncio.ensure_future(self._collect())
         if self.store.opened.get(opened.uri) is opened and opened.text == text:
-            view = View(opened, document, self.encoding)
+            view = view_of(opened, document, self.encoding)
             found = self.converter.diagnostics(view)
             self.pygls.text_document_publish_diagnostics(
                 self.types.PublishDiagnosticsParams(opened.uri, found, version)
             )
+
+    def _check(self, text: str, opened: Opened) -> Document:
+        """Check a text, and find what is asked about all of it."""
+        with paused():
+            document = self.store.check_text(text, opened.path, opened.uri)
+            for find in (colored, outline, foldings):
+                document.once(find)
+            gc.freeze()
+        return document
+
+    async def _collect(self) -> None:
+        """Free what checks have left behind, when nothing is asked: nothing else runs meanwhile."""
+        while (rest_s := self.asked_at_s + IDLE_S - time.monotonic()) > 0:
+            await asyncio.sleep(rest_s)
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()
 
     async def in_background(self, run: Callable[[], Any]) -> Any:
         """What `run` returns on the thread for long work."""
@@ -160,12 +189,12 @@ class Server:
             return None
         if opened.document is None or (not opened.is_current and opened.checking_s < QUICK_S):
             await self.checked(opened)
-        return None if opened.document is None else View(opened, opened.document, self.encoding)
+        return None if opened.document is None else view_of(opened, opened.document, self.encoding)
 
     def views(self) -> list[View]:
         """The open documents that have been checked."""
         opened = list(self.store.opened.values())
-        return [View(o, o.document, self.encoding) for o in opened if o.document is not None]
+        return [view_of(o, o.document, self.encoding) for o in opened if o.document is not None]
 
 
 def _imports_files(document: Document) -> bool:

@@ -24,6 +24,8 @@ class Opened:
     document: Document | None = None
     checking_s: float = 0.0
     """How long the last check took, in seconds."""
+    view: "View | None" = None
+    """What was last answered about; see `view_of`."""
 
     @property
     def is_current(self) -> bool:
@@ -55,6 +57,14 @@ class View:
     def position(self, checked: int) -> tuple[int, int]:
         """The position of an offset of the text that was checked."""
         return self.lines.position(self.edit.new(checked))
+
+
+def view_of(opened: Opened, document: Document, encoding: Encoding) -> View:
+    """The view of an open document, made once for a text and a check of it."""
+    view = opened.view
+    if view is None or view.document is not document or view.text is not opened.text:
+        view = opened.view = View(opened, document, encoding)
+    return view
 
 
 class Store:
