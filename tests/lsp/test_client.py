@@ -263,3 +263,14 @@ async def test_calls_are_found_both_ways(editor, client):
     params = t.CallHierarchyOutgoingCallsParams(caller.from_)
     (callee,) = await client.call_hierarchy_outgoing_calls_async(params)
     assert callee.to.name == "@layer"
+
+
+@pytest.mark.asyncio
+async def test_what_a_file_imports_may_change_beside_it(editor, client):
+    (editor("", "c.relay").path.parent / "a.relay").write_text("def @f(%x: int32) { %x }\n")
+    e = editor('import "a"\ndef @main() { @f(1) + @g(2) }\n', "b.relay")
+    assert [d.code for d in await e.diagnostics()] == ["unknown-global"]
+    (e.path.parent / "a.relay").write_text("def @f(%x: int32) { %x }\ndef @g(%x: int32) { %x }\n")
+    change = t.FileEvent((e.path.parent / "a.relay").as_uri(), t.FileChangeType.Changed)
+    client.workspace_did_change_watched_files(t.DidChangeWatchedFilesParams([change]))
+    assert await e.diagnostics() == []

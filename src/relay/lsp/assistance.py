@@ -8,7 +8,7 @@ from relay.ir.expr import GlobalVar
 from relay.lsp.actions import actions
 from relay.lsp.coloring import between, colored, encoded
 from relay.lsp.completion import Proposal, completions, explained, import_place
-from relay.lsp.hierarchy import callees, callers
+from relay.lsp.hierarchy import Caller, callees, callers
 from relay.lsp.inlay import inlays
 from relay.lsp.navigation import location, named
 from relay.lsp.places import Place, definition
@@ -212,8 +212,13 @@ async def incoming(server: Server, params: Any) -> Any:
     view = await server.view(uri)
     if view is None:
         return None
+    folders = server.folders()
+
+    def run() -> list[Caller]:
+        return callers(view.document, name, server.store.documents(name, folders))
+
     found: list[Any] = []
-    for caller in callers(view.document, name, server.store.documents(name, server.folders())):
+    for caller in await server.in_background(run):
         d, at = caller.document, caller.item.name_at if caller.item.word else caller.item.first
         place = Place(d.path, d.text, d.parsed.starts[at], d.parsed.ends[at])
         item = _hierarchy_item(server, view, caller.item.name, place)

@@ -14,6 +14,7 @@ def make_server() -> Server:
     server.feature(t.TEXT_DOCUMENT_DID_OPEN, server.did_open)
     server.feature(t.TEXT_DOCUMENT_DID_CHANGE, server.did_change)
     server.feature(t.TEXT_DOCUMENT_DID_CLOSE, server.did_close)
+    server.feature(t.WORKSPACE_DID_CHANGE_WATCHED_FILES, server.did_change_files)
     options = options_of(t)
     for name, answer in {**navigation.reading_features(t), **assistance.writing_features(t)}.items():
         server.feature(name, server.about(answer), options.get(name))

@@ -10,6 +10,7 @@ from relay.ir.type import GlobalTypeVar, TypeVar
 from relay.lsp.index import Document, Occurrence, Symbol
 from relay.lsp.places import comment_above, definition, imported_file
 from relay.op.registry import get, registry
+from relay.text.imports import STANDARD
 from relay.text.parse_expr import INFIX, PREFIXES
 from relay.typecheck.messages import show
 
@@ -95,7 +96,7 @@ def declaration(document: Document, symbol: Symbol) -> str:
     comment = "" if place is None else comment_above(place.text, place.start)
     home = ""
     if place is not None and place.path is not None and place.path != document.path:
-        home = f"from `{place.path.parent.name}/{place.path.stem}`"
+        home = f"from `{STANDARD}{place.path.stem}`" if place.is_packaged else f"from `{place.path.name}`"
     parts = [code(header(document, symbol)), comment, home]
     return "\n\n".join([part for part in parts if part])
 

@@ -56,20 +56,23 @@ def location(server: Server, view: View, place: Place) -> Any:
     return server.converter.location(place, server.views())
 
 
-def found_everywhere(server: Server, view: View, occurrence: Occurrence) -> list[Found]:
+async def found_everywhere(server: Server, view: View, occurrence: Occurrence) -> list[Found]:
     """Where the symbol of a name is named, in the document and in the files of the workspace."""
-    symbol = occurrence.symbol
-    others = server.store.documents(symbol.name, server.folders())
-    return references(view.document, symbol, others)
+    symbol, folders = occurrence.symbol, server.folders()
+
+    def run() -> list[Found]:
+        return references(view.document, symbol, server.store.documents(symbol.name, folders))
+
+    return await server.in_background(run)
 
 
-def references_(server: Server, view: View, params: Any) -> Any:
+async def references_(server: Server, view: View, params: Any) -> Any:
     """Every place that names what the name at a position means."""
     occurrence = named(view, params)
     if occurrence is None:
         return None
     locations: list[Any] = []
-    for found in found_everywhere(server, view, occurrence):
+    for found in await found_everywhere(server, view, occurrence):
         for o in found.occurrences:
             if params.context.include_declaration or not o.is_definition:
                 place = Place(found.document.path, found.document.text, o.start, o.end)
@@ -100,14 +103,14 @@ def prepare_rename(server: Server, view: View, params: Any) -> Any:
     return server.types.PrepareRenamePlaceholder(where, occurrence.symbol.name)
 
 
-def rename_(server: Server, view: View, params: Any) -> Any:
+async def rename_(server: Server, view: View, params: Any) -> Any:
     """The edits that give what the name at a position means another name."""
     t = server.types
     occurrence = named(view, params)
     if occurrence is None:
         return None
     with_message(server, lambda: renamable(view.document, occurrence))
-    found = found_everywhere(server, view, occurrence)
+    found = await found_everywhere(server, view, occurrence)
     name = params.new_name.lstrip("%@")
     with_message(server, lambda: check_new_name(occurrence.symbol, name, found))
     changes: dict[str, list[Any]] = {}

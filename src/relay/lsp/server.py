@@ -122,6 +122,12 @@ class Server:
             task.cancel()
         self.pygls.text_document_publish_diagnostics(self.types.PublishDiagnosticsParams(uri, []))
 
+    async def did_change_files(self, params: Any) -> None:
+        """Files have changed on disk, which open documents may import."""
+        for opened in list(self.store.opened.values()):
+            if opened.document is not None and _imports_files(opened.document):
+                await self.checked(opened, again=True)
+
     # --- checks -------------------------------------------------------------------------------------------
 
     def soon(self, uri: str, delay_s: float) -> None:
