@@ -139,3 +139,26 @@ def test_convolutions_by_small_weights_are_exact(
     padded = np.pad(data.astype("int64") - point, ((0, 0), around, around, (0, 0)))
     windows = np.lib.stride_tricks.sliding_window_view(padded, (k, k), (1, 2))[:, ::stride, ::stride]
     np.testing.assert_array_equal(built(data), np.einsum("nhwcij,ijco->nhwo", windows, w.astype("int64")))
+
+
+@pytest.mark.parametrize("of_integers", [True, False])
+def test_what_may_be_nan_is_zero_in_bytes(of_integers: bool) -> None:
+    x = relay.var("x", shape=(5,), dtype="int32" if of_integers else "float32")
+    y = relay.cast(x, "float32") if of_integers else x
+    y = relay.round(y * relay.const(np.float32(0.5)) + relay.const(np.float32(3)))
+    mod = infer(relay.IRModule.from_expr(relay.Function([x], relay.cast(relay.clip(y, -131, 124), "int16"))))
+    made = infer(RulePass(rules[byte_operands]).run(mod))
+    assert ("where" in str(made)) is not of_integers
+    data = np.array([1, -1000, 1000, 7, 0], x.type_annotation.dtype)
+    if not of_integers:
+        data[3:] = np.nan, np.inf
+    expected = relay.create_executor("debug", mod=mod).evaluate()(data)
+    for executor in ("debug", "native"):
+        found = relay.create_executor(executor, mod=made).evaluate()(data)
+        np.testing.assert_array_equal(np.asarray(found), np.asarray(expected))
+
+
+def test_bounds_that_leave_zero_out_keep_what_may_be_nan() -> None:
+    x = relay.var("x", shape=(5,), dtype="float32")
+    mod = infer(relay.IRModule.from_expr(relay.Function([x], relay.cast(relay.clip(x, 3, 124), "int16"))))
+    assert RulePass(rules[byte_operands]).run(mod) is mod

@@ -10,12 +10,13 @@ from relay.ir.expr import Call, Constant, Expr
 from relay.ir.module import IRModule
 from relay.ir.type import TensorType
 from relay.ir.walk import post_order
-from relay.op.arithmetic import Add, Subtract
+from relay.op.arithmetic import Add, Maximum, Multiply, Subtract
 from relay.op.cast import Cast
+from relay.op.nn.activation import Relu
 from relay.op.nn.layout import pads
 from relay.op.numeric import along_channels
 from relay.op.registry import registry
-from relay.op.rounding import Clip
+from relay.op.rounding import Clip, Round
 from relay.transform.passes.integer_products import CHOOSING, MATRICES, MOVING, channel_axes, extents, tensor
 from relay.transform.rewriting.example import show as show
 from relay.transform.rewriting.registry import module_pass
@@ -24,6 +25,12 @@ from relay.transform.rewriting.splat import scalar, uniform
 
 WINDOWS = tuple([registry[f"nn.conv{n}d"] for n in (1, 2, 3)])
 BYTE_MAX = 255
+MAX_STEPS = 32
+"""How many expressions are looked at to see whether numbers are bounded."""
+GREATEST = 1e38
+"""What float32 holds."""
+LEAST_INTEGERS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32")
+"""The dtypes of integers that sums are made of."""
 
 
 def multiplies_bytes(mod: IRModule) -> bool:
@@ -77,10 +84,40 @@ def _kept_in_bytes(w: Rewriter, e: Call) -> Expr | None:
     if t is None or t.dtype != "float32" or not is_whole:
         return None
     above = e.args[0]
+    if not is_bounded(w, x):
+        if not low <= 0 <= high:
+            return None
+        # NaN becomes zero, which is not the lower bound.
+        number = call_of("where", (call_of("equal", (x, x), e), x, scalar(0.0, "float32", e)), e)
+        above = call(op, (number,), e)
     if low:
         above = call_of("subtract", (above, scalar(low, "float32", e)), e)
     wide = call_of("cast", (call_of("cast", (above,), e, dtype="uint8"),), e, dtype="int16")
     return call_of("add", (wide, scalar(int(low), "int16", e)), e) if low else wide
+
+
+def is_bounded(w: Rewriter, e: Expr) -> bool:
+    """Whether a tensor of floats is made of integers by steps that cannot give an infinity or a NaN."""
+    greatest, pending, steps = 1.0, [e], 0
+    while pending:
+        made: Any = w.value_of(pending.pop())
+        steps += 1
+        op = made.attrs if isinstance(made, Call) else None
+        if isinstance(made, Constant):
+            greatest *= 2.0 + float(np.abs(made.value.astype("float64")).max(initial=0.0))
+        elif isinstance(op, Cast):
+            t = tensor(w, made.args[0])
+            if t is None or str(t.dtype) not in LEAST_INTEGERS:
+                return False
+            greatest *= 2.0 ** (8 * np.dtype(str(t.dtype)).itemsize)
+        elif isinstance(op, Add | Subtract | Multiply | Round | Relu | Maximum):
+            pending += made.args
+        else:
+            return False
+        # What is made of numbers, each counted as 2 at least, is at most their product.
+        if steps > MAX_STEPS or not greatest < GREATEST:
+            return False
+    return True
 
 
 def bytes_of(w: Rewriter, e: Expr) -> tuple[Expr, Expr | None, int] | None:
