@@ -5,6 +5,7 @@ from random import Random
 import pytest
 
 from generators.programs import random_program
+from generators.sugared import sugared_program
 from relay.lsp.actions import actions
 from relay.lsp.coloring import colored, encoded
 from relay.lsp.completion import completions
@@ -92,7 +93,7 @@ def ask(view: View, rng: Random) -> None:
 
 def one_program(seed: int) -> None:
     rng = Random(seed)
-    text = str(random_program(seed, 20).mod)
+    text = sugared_program(seed).text if seed % 2 else str(random_program(seed, 20).mod)
     before = check(text, None, "<text>")
     assert_sound(before)
     for _ in range(EDITS):

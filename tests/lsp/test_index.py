@@ -219,3 +219,8 @@ def test_a_range_is_coloured_as_in_the_whole():
     assert (line, units) == view.lines.position(PROGRAM.index("%0 = nn"))
     assert rest == [2, 0, 1]
     assert view.document.once(colored) is tokens
+
+
+def test_a_dimension_is_defined_where_a_fault_follows_in_its_type():
+    document = checked("def @f(%x: Tensor[(n, 2 * n, /), float32]) { %x }")
+    assert [o.is_definition for o in document.by_symbol[document.occurrence(20).symbol]] == [True, False]

@@ -141,6 +141,8 @@ class Recorder(Items):
         found = super().type_var(name)
         if found is not None and type(name) is Word:
             self.uses[name.at] = found
+            if isinstance(found.name_hint, Word):  # a fault may come before it is bound
+                self.definitions.setdefault(found.name_hint.at, found)
         return found
 
     def dimension(self, i: int) -> Expr:
