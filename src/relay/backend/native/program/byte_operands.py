@@ -27,7 +27,7 @@ WINDOWS = tuple([registry[f"nn.conv{n}d"] for n in (1, 2, 3)])
 BYTE_MAX = 255
 MAX_STEPS = 32
 """How many expressions are looked at to see whether numbers are bounded."""
-GREATEST = 1e38
+GREATEST_FLOAT = 1e38
 """What float32 holds."""
 LEAST_INTEGERS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32")
 """The dtypes of integers that sums are made of."""
@@ -115,7 +115,7 @@ def is_bounded(w: Rewriter, e: Expr) -> bool:
         else:
             return False
         # What is made of numbers, each counted as 2 at least, is at most their product.
-        if steps > MAX_STEPS or not greatest < GREATEST:
+        if steps > MAX_STEPS or not greatest < GREATEST_FLOAT:
             return False
     return True
 
