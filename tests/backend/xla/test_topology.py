@@ -4,6 +4,7 @@
 """
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,9 @@ from support import cli
 pytestmark = pytest.mark.extras
 pytest.importorskip("jax", reason="needs jax, which `.ci/run-extras jax` installs")
 
+WITH_LIBTPU = pytest.mark.skipif(
+    find_spec("libtpu") is None, reason="needs libtpu, which `.ci/run-extras libtpu` installs"
+)
 MLP = """
 attributes @main {
   mesh: {"data": 4, "model": 2},
@@ -51,6 +55,7 @@ def transformer_step(data: int, model: int) -> Any:
 
 
 @pytest.mark.libtpu
+@WITH_LIBTPU
 @pytest.mark.parametrize(("name", "data", "model"), [("v5e:2x4", 4, 2), ("v5e:16x16", 64, 4)])
 def test_a_training_step_of_a_transformer_is_compiled(name: str, data: int, model: int) -> None:
     report = transformer_step(data, model).report_for(name)
@@ -62,6 +67,7 @@ def test_a_training_step_of_a_transformer_is_compiled(name: str, data: int, mode
 
 
 @pytest.mark.libtpu
+@WITH_LIBTPU
 def test_the_collectives_of_a_perceptron_are_two_sums(tmp_path: Path) -> None:
     path = tmp_path / "mlp.relay"
     path.write_text(MLP)
@@ -73,6 +79,7 @@ def test_the_collectives_of_a_perceptron_are_two_sums(tmp_path: Path) -> None:
 
 
 @pytest.mark.libtpu
+@WITH_LIBTPU
 def test_what_the_compiler_does_not_know_is_said() -> None:
     built = relay.build(relay.parse(SQUARE.format("int64")), "xla cpu")
     with pytest.raises(relay.RelayError, match=r"xla-unsupported.*UNIMPLEMENTED"):
