@@ -2,6 +2,7 @@
 
 import io
 import re
+import socket
 import sys
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -69,3 +70,15 @@ def blocks(markdown: str) -> list[Block]:
         line = markdown.count("\n", 0, fence.start()) + 1
         found.append(Block(fence[1], fence[2], line, marks, expected))
     return found
+
+
+def free_port() -> int:
+    """A port that is free, and the next one too."""
+    while True:
+        with socket.create_server(("127.0.0.1", 0)) as first:
+            port = first.getsockname()[1]
+            try:
+                socket.create_server(("127.0.0.1", port + 1)).close()
+            except OSError:
+                continue
+            return port

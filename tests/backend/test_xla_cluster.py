@@ -10,6 +10,7 @@ import pytest
 import relay
 from relay.backend.xla.meeting import Cluster, meet
 from relay.backend.xla.processes import checked_cluster
+from support import free_port
 
 
 @pytest.mark.parametrize(
@@ -22,6 +23,7 @@ from relay.backend.xla.processes import checked_cluster
         (("host:9000", 2, 2), "`rank` cannot be 2"),
         (("host:9000", 2, -1), "`rank` cannot be -1"),
         (("host:9000", 2, 0, 0), "`timeout` cannot be 0"),
+        (("host:9000", 2, 0, float("inf")), "`timeout` cannot be inf"),
     ],
 )
 def test_options_that_cannot_be_have_a_diagnostic(options: Any, said: str) -> None:
@@ -31,21 +33,15 @@ def test_options_that_cannot_be_have_a_diagnostic(options: Any, said: str) -> No
     assert said in str(error.value)
 
 
+@pytest.mark.parametrize("limit", [0, -1, "5", None, float("nan")])
+def test_how_long_a_process_may_be_silent_is_a_time(limit: Any) -> None:
+    with pytest.raises(relay.RelayError, match="`lost_after` cannot be"):
+        relay.distributed("host:9000", 2, 0, lost_after=limit)
+
+
 def test_addresses_are_names_and_numbers_of_both_kinds() -> None:
     assert checked_cluster("node-1.local:9000", 4, 2, 5) == Cluster("node-1.local", 9000, 4, 2, 5.0)
     assert checked_cluster("[::1]:9000", 1, 0, 5).host == "::1"
-
-
-def free_port() -> int:
-    """A port that is free, and the next one too."""
-    while True:
-        with socket.create_server(("127.0.0.1", 0)) as first:
-            port = first.getsockname()[1]
-            try:
-                socket.create_server(("127.0.0.1", port + 1)).close()
-            except OSError:
-                continue
-            return port
 
 
 def meeting(members: Sequence[tuple[int, int]], timeout: float = 10.0) -> list[Any]:

@@ -84,6 +84,11 @@ def test_a_program_that_is_wrong_fails_and_others_are_tested() -> None:
     assert ran.output.endswith("4 tests: 1 failed\n")
 
 
+def test_a_program_from_standard_input_has_its_examples() -> None:
+    ran = cli("test", "-v", "-", stdin=PROGRAM.encode())
+    assert ran.output.splitlines()[-2:] == ["<stdin>:6: @double: passes", "3 tests: passed"]
+
+
 def test_no_tests_are_no_success() -> None:
     Path("p.relay").write_text("def @f(%x: float32) { %x }")
     ran = cli("test", "p.relay")

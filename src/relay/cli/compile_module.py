@@ -104,10 +104,7 @@ def compile_module(
     loops are what these groups become, with the vectors and threads that have been chosen, and the kernels
     that they call.
     """
-    if machine is not None and emit != "loops":
-        raise click.UsageError("--machine goes with --emit loops")
-    if not kernels and emit != "loops":
-        raise click.UsageError("--no-kernels goes with --emit loops")
+    refuse_beside_loops(emit, machine, kernels)
     for_native = {"--machine": machine, "--batch": batch, "--report": report, "--report-all": report_all}
     is_xla = is_for_xla(target, emit, platform, size, topology, for_native)
     if target and emit is not None and not is_xla:
@@ -143,6 +140,14 @@ def compile_module(
         found = built.report()
         click.echo(found.full() if report_all else str(found))
     built.export_library(output or default_output(file, is_xla))
+
+
+def refuse_beside_loops(emit: str | None, machine: str | None, kernels: bool) -> None:
+    """Wrong usage, where options of `--emit loops` are given without it."""
+    if machine is not None and emit != "loops":
+        raise click.UsageError("--machine goes with --emit loops")
+    if not kernels and emit != "loops":
+        raise click.UsageError("--no-kernels goes with --emit loops")
 
 
 def with_weights(mod: IRModule, name: str) -> IRModule:

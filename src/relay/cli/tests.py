@@ -4,11 +4,12 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from relay.cli.files import display_name, read_module, read_text
+from relay.cli.files import STDIN, display_name, read_module, read_text
 from relay.diagnostic import RelayError, fail
 from relay.interpreter.coverage import CoveringInterpreter, Line
 from relay.interpreter.machine import Interpreter
@@ -114,10 +115,13 @@ class Program:
 
 def read_tests(name: str) -> Program:
     """The program in a file, with its tests."""
+    from relay.text.weights import read_program
     from relay.typecheck.infer import infer
 
-    mod = read_module(name)
-    text = "" if name.endswith(".json") else read_text(name)
+    if name.endswith(".json"):
+        return Program(name, infer(read_module(name)), [])
+    text = read_text(name)
+    mod = read_program(text, display_name(name), None if name == STDIN else Path(name))
     return Program(name, infer(mod), list(examples_in(text)))
 
 

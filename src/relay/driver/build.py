@@ -146,13 +146,8 @@ def build(
         refuse_xla({"mesh": mesh, "shard": shard, "host": host, "matmul_precision": matmul_precision})
     processors = [] if is_xla else processors_of(target)
     if is_python(mod):
-        options = {
-            "target": target,
-            "entries": entries,
-            "opt_level": opt_level,
-            "threads": threads,
-            "cache": cache,
-        }
+        options = {"target": target, "entries": entries, "opt_level": opt_level}
+        options |= {"threads": threads, "cache": cache}
         options |= {"check_nan": check_nan, "batch": batch, "precision": precision}
         options |= {"donate": donate, "mesh": mesh, "host": host, "matmul_precision": matmul_precision}
         return _build_python(as_function(mod), params, shard, options)
@@ -171,18 +166,9 @@ def build(
     if donate is not None:
         mod = with_donation(mod, names, donate)
     if is_xla:
-        from relay.backend.xla.built import build_for_xla
-
         mod = with_attributes(mod, names, {MESH: mesh, SHARD: shard})
-        return build_for_xla(
-            mod,
-            target,
-            names,
-            opt_level,
-            precision,
-            host=host is not False,
-            matmul_precision="highest" if matmul_precision is None else matmul_precision,
-        )
+        options = {"host": host, "matmul_precision": matmul_precision}
+        return _build_for_xla(mod, target, names, opt_level, precision, options)
     context = PassContext.current()
 
     def again() -> "InstrumentedProgram":
@@ -202,6 +188,21 @@ def build(
     here = next(one for one in made if one.is_for_this_processor)
     others = [one for one in made if one is not here]
     return callable_module(here, threads, mod, again, explain, others)
+
+
+def _build_for_xla(
+    mod: IRModule,
+    target: Any,
+    names: Sequence[str],
+    opt_level: int | None,
+    precision: str | None,
+    options: Mapping[str, Any],
+) -> "XlaModule":
+    """A module for XLA, with those options that are given."""
+    from relay.backend.xla.built import build_for_xla
+
+    given = {name: value for name, value in options.items() if value is not None}
+    return build_for_xla(mod, target, names, opt_level, precision, **given)
 
 
 def refuse_native(options: Mapping[str, Any]) -> None:

@@ -69,7 +69,8 @@ class CompiledFunction:
             if built is not None:
                 self._kept.move_to_end(made)
                 return built
-        built = self.build(made.mod, **({} if self.shard is None else {"shard": by_number(self.shard, made)}))
+        shard = by_number(self.shard, made) if isinstance(self.shard, Mapping) else self.shard
+        built = self.build(made.mod, shard=shard)
         with self._lock:
             self._kept[made] = built
             while len(self._kept) > MAX_KEPT:

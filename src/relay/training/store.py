@@ -62,10 +62,11 @@ def save_state(path: str | Path, state: Any, *, step: int, keep: int = 3, wait: 
             wait_for_all()
         return root
     if wait:
-        final = _save(root, step, keep, entries, arrays)
-        if is_one_of_several():
-            wait_for_all()
-        return final
+        try:
+            return _save(root, step, keep, entries, arrays)
+        finally:
+            if is_one_of_several():
+                wait_for_all()
     try:
         root.mkdir(parents=True, exist_ok=True)
         final = _made(root, step)

@@ -198,3 +198,16 @@ def test_a_python_function_trains_over_a_mesh_with_arrays_that_stay_there() -> N
     with pytest.raises(relay.RelayError, match="was given up in an earlier call"):
         over_mesh(before, state_there, x, y)
     np.testing.assert_allclose(native(there, state, x, y)[0], found, rtol=0.5)
+
+
+def test_a_python_function_is_split_by_a_dict_and_parts_make_a_whole() -> None:
+    for shard in ("x", 3, ["x"]):
+        made = relay.build(lambda x: x * 2, "xla cpu", mesh={"data": 8}, shard=shard)
+        with pytest.raises(relay.RelayError) as error:
+            made(numbers(8, 2))
+        assert error.value.codes == ("bad-sharding",)
+    mod = relay.parse("def @main(%x: Tensor[(n, 2), float32]) { %x }")
+    built = relay.build(mod, "xla cpu", mesh={"data": 8}, shard={"x": ("data",)})
+    assert built(built.put_local(x=numbers(8, 2))).shape == (8, 2)
+    with pytest.raises(relay.RelayError, match="parts of `%x` cannot be joined"):
+        built.put_local(x=numbers(7, 2))

@@ -16,6 +16,7 @@ import relay
 from backend.xla.process import STEPS
 from backend.xla.test_mesh import MLP, mlp_arguments
 from backend.xla.training_steps import training_step
+from support import free_port
 
 pytestmark = pytest.mark.extras
 pytest.importorskip("jax", reason="needs jax, which `.ci/run-extras jax` installs")
@@ -28,18 +29,6 @@ ENVIRONMENT = {
     "PYTHONPATH": os.pathsep.join(PATHS),
     "XLA_FLAGS": "",
 }
-
-
-def free_port() -> int:
-    """A port that is free, and the next one too."""
-    while True:
-        with socket.create_server(("127.0.0.1", 0)) as first:
-            port = first.getsockname()[1]
-            try:
-                socket.create_server(("127.0.0.1", port + 1)).close()
-            except OSError:
-                continue
-            return port
 
 
 def run(

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 import relay
-from backend.xla.test_processes import free_port
-from support import ROOT
+from support import ROOT, free_port
 
 pytestmark = pytest.mark.extras
 pytest.importorskip("jax", reason="needs jax, which `.ci/run-extras jax` installs")

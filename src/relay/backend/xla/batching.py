@@ -101,7 +101,7 @@ class BatchingMachine(HybridMachine):
         arrange(draft, self.segment, is_recorded=True, moves=self.moves)
 
     def placed_constant(self, value: Any) -> Any:
-        """A constant on the device if it is large, and is no numbers that decide."""
+        """A constant on the device if it is large and nothing is decided by it."""
         is_integers = is_array(value) and value.dtype.kind in "iub"
         return value if is_integers else super().placed_constant(value)
 

@@ -1,4 +1,4 @@
-"""Writing to elements in equal steps along each axis of an array, which is no scatter for XLA."""
+"""Writing to elements in equal steps along each axis of an array, which for XLA is not a scatter."""
 
 from collections.abc import Sequence
 from typing import Any, cast

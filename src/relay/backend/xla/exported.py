@@ -40,7 +40,7 @@ class LoadedEntry:
         try:
             self.exported = jax.export.deserialize(bytearray(entry.code))
         except Exception as error:
-            # What it raises of code that is none is not said anywhere.
+            # What it raises for bytes that are not code is not documented.
             fail_damaged(program.name, f"JAX does not read its code ({first_line(error)})")
         self.layout = layout
         header = self.signature.header

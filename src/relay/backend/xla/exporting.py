@@ -41,7 +41,7 @@ class Arguments(NamedTuple):
     """What a definition takes."""
 
     header: Function | None
-    """Its parameters and the type of its result, without a body; None for what is no function."""
+    """Its parameters and the type of its result, without a body; None where it is not a function."""
     leaves: Sequence[Any]
     """The arrays of its arguments, as JAX is told of them."""
     structure: Structure

@@ -139,10 +139,16 @@ class OverMesh:
         return list(map(self.brought, leaves, self.places(leaves, structure, names)))
 
     def joined(self, leaves: Sequence[Any], structure: Structure, names: Sequence[str]) -> list[Any]:
-        """The arrays of arguments of which each process has a part; the parts follow each other by rank."""
+        """The arrays of arguments of which each process has a part; the parts are in order of rank
+        (`bad-sharding`).
+        """
         paths = paths_of(structure, names, self.deepest + 1)
         places = [self.place(self.sharding.specs.get(p, ())) for p in paths]
-        return list(map(self.jax.make_array_from_process_local_data, places, leaves))
+        try:
+            return list(map(self.jax.make_array_from_process_local_data, places, leaves))
+        except ValueError as error:  # the parts do not make a whole that the mesh divides
+            message = f"parts of `%{names[0]}` cannot be joined: {str(error).partition(chr(10))[0]}"
+            fail("bad-sharding", message, self.sharding.span)
 
     def described(self, leaves: Sequence[Any], structure: Structure, names: Sequence[str]) -> list[Any]:
         """Their dtypes and shapes, and how they are split."""

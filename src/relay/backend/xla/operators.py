@@ -88,7 +88,7 @@ def traced(np: "Namespace", op: Any, operands: Any) -> Any:
 
 
 def has_symbols(value: Any) -> bool:
-    """Whether an array in a value has a size that is no number."""
+    """Whether an array in a value has a size that is not a number."""
     return any(not isinstance(d, int) for x in flatten(value)[0] for d in x.shape)
 
 

@@ -19,6 +19,7 @@ from relay.diagnostic import fail
 
 LONGEST_LOSS_SECONDS = 5.0
 """How long it takes at most until the end of another process is known here."""
+LONGEST_SECONDS = 1_000_000
 _ADDRESS = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[^\[\]:\s]+)):(?P<port>\d{1,5})")
 
 
@@ -37,6 +38,7 @@ def distributed(
     Raises `cluster-option`, `cluster-incomplete`, `no-xla`.
     """
     cluster = checked_cluster(coordinator, processes, rank, timeout)
+    check_seconds("lost_after", lost_after)
     jax = load_jax()
     if jax.distributed.is_initialized():
         fail("cluster-option", "this process is one of several already", hint="call it once")
@@ -71,9 +73,15 @@ def checked_cluster(coordinator: Any, processes: Any, rank: Any, timeout: Any) -
     if type(rank) is not int or not 0 <= rank < processes:
         hint = f"it is a number from 0 to {processes - 1}, another in each process"
         fail("cluster-option", f"`rank` cannot be {rank!r}", hint=hint)
-    if not isinstance(timeout, int | float) or not timeout > 0:
-        fail("cluster-option", f"`timeout` cannot be {timeout!r}", hint="it is in seconds, above 0")
+    check_seconds("timeout", timeout)
     return Cluster(found["six"] or found["host"], int(found["port"]), processes, rank, float(timeout))
+
+
+def check_seconds(name: str, value: Any) -> None:
+    """Demand that an option is a time (`cluster-option`)."""
+    if not isinstance(value, int | float) or not 0 < value <= LONGEST_SECONDS:
+        hint = f"it is in seconds, above 0 and at most {LONGEST_SECONDS:,}"
+        fail("cluster-option", f"`{name}` cannot be {value!r}", hint=hint)
 
 
 def is_one_of_several() -> bool:

@@ -30,7 +30,7 @@ from relay.ir.walk import type_post_order
 
 WHOLE = "a file has what XLA computes as a whole"
 RESERVED = "floordiv mod max min non_negative"
-"""What are no names of symbols."""
+"""Words that cannot name a symbol."""
 
 
 class Specs:

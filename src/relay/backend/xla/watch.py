@@ -86,7 +86,8 @@ class Watch(Thread):
     def leave(self) -> None:
         """Tell the others, as this process ends, that it has done its work, or that it has failed."""
         self.is_over.set()
-        if not hasattr(sys, "last_value"):
+        is_script = not hasattr(sys, "ps1")  # a person at a prompt goes on after an exception
+        if not (is_script and hasattr(sys, "last_value")):
             self.tell(DONE)
             return
         self.tell(f"{LOST} {self.rank} {FAILED}")
