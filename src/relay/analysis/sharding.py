@@ -62,7 +62,7 @@ class Sharding:
         return ()
 
     def fault(self, spec: Spec, shape: Sequence[Any]) -> str:
-        """Why a tensor of a shape cannot be split so; sizes that are no numbers may be right."""
+        """Why a tensor of a shape cannot be split so; sizes that are not numbers may be right."""
         if len(spec) > len(shape):
             return f"{len(spec)} axes are named of a tensor of rank {len(shape)}"
         for axis, (part, size) in enumerate(zip(spec, shape, strict=False)):

@@ -146,7 +146,9 @@ def read_header(name: str, data: Any, kind: FileKind, version: str) -> tuple[dic
     """
     if data[: len(kind.magic)].tobytes() != kind.magic:
         fail(
-            "bad-artefact", f"`{name}` is no compiled program", hint="`relay compile` makes one of a program"
+            "bad-artefact",
+            f"`{name}` is not a compiled program",
+            hint="`relay compile` makes one of a program",
         )
     if len(data) < FIXED_HEADER.size:
         fail_damaged(name, "it ends in its first line")

@@ -94,7 +94,7 @@ def size_of(text: str) -> tuple[str, int]:
     """The name and the number of `NAME=NUMBER`."""
     name, _, number = text.partition("=")
     if not name or not number.isdecimal():
-        raise click.BadParameter(f"{text!r} is no NAME=NUMBER, such as n=32", param_hint="--size")
+        raise click.BadParameter(f"{text!r} is not NAME=NUMBER, such as n=32", param_hint="--size")
     return name, int(number)
 
 

@@ -1,7 +1,7 @@
 """`relay repl`: a conversation with Relay, a line at a time.
 
 On a terminal, prompt_toolkit edits lines, keeps those of earlier sessions, colours and completes them.  Where
-it is not installed, or standard input is no terminal, lines are read as they come.
+it is not installed, or standard input is not a terminal, lines are read as they come.
 """
 
 import os

@@ -43,9 +43,9 @@ class Environment(dict[str, Any]):
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What a token names that is no variable: a `global`, `type`, `constructor`, `operator`, `graph` binding
-    (by the token that binds it), `attribute` of the operator `owner`, `field` of the constructor `owner`
-    (None where inference decides it), `import` or `form`.
+    """What a token names that is not a variable: a `global`, `type`, `constructor`, `operator`, `graph`
+    binding (by the token that binds it), `attribute` of the operator `owner`, `field` of the constructor
+    `owner` (None where inference decides it), `import` or `form`.
     """
 
     kind: str

@@ -110,6 +110,6 @@ def _captured(document: Document, symbol: Symbol, name: str, occurrences: list[O
 def _binds(document: Document, value: object, symbol: Symbol) -> bool:
     """Whether a variable or type parameter is the symbol."""
     parsed = document.parsed
-    at = parsed.binder.get(value) if value in parsed.binder else getattr(value, "name_hint", None)  # pyright: ignore
+    at = parsed.binder.get(value) if value in parsed.binder else getattr(value, "name_hint", None)  # pyright: ignore[reportCallIssue, reportArgumentType]
     at = getattr(at, "at", at)
     return isinstance(at, int) and parsed.starts[at] == symbol.owner

@@ -38,7 +38,7 @@ class Server:
         """Loads pygls (`no-language-server`)."""
         self.types = load("lsprotocol.types")
         library = load("pygls.lsp.server")
-        # Of ranges of texts the library takes characters for ends of lines that are none to the protocol.
+        # In ranges of texts the library takes characters for line ends that the protocol does not.
         sync = self.types.TextDocumentSyncKind.Full
         self.pygls = library.LanguageServer("relay", VERSION, text_document_sync_kind=sync)
         self.uris = load("pygls.uris")

@@ -88,7 +88,7 @@ def value_of_leaf(x: Any, where: Where) -> tuple[Any, Leaf]:
 
 
 def argument_leaf(x: Any, where: Where) -> tuple[Any, Leaf]:
-    """An argument of a call that is no container; an array on a device stays there (`bad-argument`)."""
+    """An argument of a call that is not a container; an array on a device stays there (`bad-argument`)."""
     return (x, LEAF) if is_on_device(x) else value_of_leaf(x, where)
 
 
