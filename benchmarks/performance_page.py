@@ -1,10 +1,11 @@
-"""`docs/performance.md` and its picture, from what the benchmarks have found.
+"""`docs/performance.md`, its picture and the README's table, from what the benchmarks have found.
 
 python benchmarks/performance_page.py [--json performance.json]
 """
 
 import argparse
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,13 @@ from typing import Any
 from peer_systems import SYSTEMS
 from peers import JSON
 
-DOCS = Path(__file__).parent.parent / "docs"
+ROOT = Path(__file__).parent.parent
+DOCS, README = ROOT / "docs", ROOT / "README.md"
+SHORT = ("MLP, batch 1", "LSTM 512, 64 steps", "ResNet-18", "ResNet-50", "MobileNetV2",
+         "BERT-base, 128 tokens", "GPT-2 small, 64 tokens", "training: ResNet-18, batch 4")  # fmt: skip
+"""The models of the README's table."""
+TABLE = re.compile(r"(?<=<!-- speed -->\n\n).*?(?=\n\n)", re.DOTALL)
+"""The table's place in the README."""
 
 HEAD = """# Performance
 
@@ -183,6 +190,18 @@ def models_table(entries: Sequence[Any], threads: int) -> str:
             least = f"{least_of_peers(e) / e['systems']['Relay']['least']:.2f}"
         rows.append([e["model"], *times, gap, least, f"{e['bar']:.2f}", good, e["date"]])
     return f"\n{on_threads(threads)}\n\n{table(heads, rows)}"
+
+
+def short_table(entries: Sequence[Any]) -> str:
+    """The README's table: medians on 2 threads."""
+    systems = ("Relay", "ONNX Runtime", "OpenVINO", "PyTorch")
+    rows: list[list[str]] = []
+    for e in entries:
+        if e["threads"] == 2 and e["model"] in SHORT:
+            medians = [e["systems"].get(system, {}).get("median") for system in systems]
+            times = ["-" if t is None else f"{1e3 * t:.3g}" for t in medians]
+            rows.append([e["model"], *times, f"{e['ratio']:.2f} ({e['low']:.2f}-{e['high']:.2f})"])
+    return table(["milliseconds", *systems, "best peer / Relay"], rows).rstrip()
 
 
 def least_of_peers(e: dict[str, Any]) -> float:
@@ -433,6 +452,7 @@ def main() -> None:
     (DOCS / "performance.md").write_text(page(data))
     if data.get("models"):
         draw(data["models"], DOCS / "performance.png")
+        README.write_text(TABLE.sub(short_table(data["models"]), README.read_text()))
 
 
 if __name__ == "__main__":

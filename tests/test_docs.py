@@ -1,8 +1,8 @@
 """Every snippet of the README and of `docs/` runs and prints what stands behind it.
 
 - ```relay: `relay run` if a ```text block follows, else `relay check`; marked `<!-- file: NAME -->` it is
-  kept under that name for later blocks of the page.  `<!-- fails -->`: it ends in the diagnostic that
-  follows, and `<!-- check -->`: `relay check` gives it.
+  kept under that name for later blocks of the page; a file of `examples/` has to hold it.
+  `<!-- fails -->`: it ends in the diagnostic that follows, and `<!-- check -->`: `relay check` gives it.
 - ```python: executed, one namespace per page; the text block is its output.
   Marked `<!-- process -->` it runs in a process of its own, and `<!-- peer: NAME -->` is a program of another
   system, which `test_coming_from.py` runs.
@@ -84,6 +84,9 @@ def execute(block: Block, namespace: dict[str, Any]) -> str:
         return "" if any(m.startswith("ci:") for m in block.marks) else shell(block.text)
     names = [m.removeprefix("file:").strip() for m in block.marks if m.startswith("file:")]
     name = names[0] if names else "snippet.relay"
+    if name.startswith("examples/"):
+        assert block.text in (ROOT / name).read_text(), f"{name} is not what line {block.line} shows"
+        return ""
     Path(name).write_text(block.text)
     is_error = bool({"check", "fails"} & set(block.marks))
     if block.expected is not None and "check" not in block.marks:
