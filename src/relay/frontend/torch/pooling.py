@@ -14,8 +14,6 @@ from relay.frontend.torch.support import repeated
 from relay.frontend.value import Value, call, constant
 from relay.frontend.window import Window, windows
 
-Rule = Callable[..., Any]
-
 
 def with_batch(rank: int, x: Value, f: Callable[[Value], Any]) -> Any:
     """A function of batches, on a batch or on one item."""
@@ -27,25 +25,22 @@ def with_batch(rank: int, x: Value, f: Callable[[Value], Any]) -> Any:
     return call("squeeze", found, axis=(0,))
 
 
-def _max_pool(rank: int) -> Rule:
-    def convert(
-        node: Node, x: Value, kernel: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1,
-        ceil_mode: bool = False,
-    ) -> Any:  # fmt: skip
-        """The greatest element of each window, and where it is."""
-        k, p, d = repeated(kernel, rank), repeated(padding, rank), repeated(dilation, rank)
-        s = repeated(stride, rank) if stride else k
-        places = "indices" in node.operator
-        if places and node.wants(1):
-            return with_batch(rank, x, lambda v: greatest(v, Window(k, s, d, p, p, ceil_mode)))
-        found = with_batch(
-            rank, x,
-            lambda v: call(f"nn.max_pool{rank}d", v, pool_size=k, strides=s, padding=p, dilation=d,
-                           ceil_mode=ceil_mode),
-        )  # fmt: skip
-        return (found,) if places else found
-
-    return convert
+def max_pool(
+    rank: int, node: Node, x: Value, kernel: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1,
+    ceil_mode: bool = False,
+) -> Any:  # fmt: skip
+    """The greatest element of each window, and where it is."""
+    k, p, d = repeated(kernel, rank), repeated(padding, rank), repeated(dilation, rank)
+    s = repeated(stride, rank) if stride else k
+    places = "indices" in node.operator
+    if places and node.wants(1):
+        return with_batch(rank, x, lambda v: greatest(v, Window(k, s, d, p, p, ceil_mode)))
+    found = with_batch(
+        rank, x,
+        lambda v: call(f"nn.max_pool{rank}d", v, pool_size=k, strides=s, padding=p, dilation=d,
+                       ceil_mode=ceil_mode),
+    )  # fmt: skip
+    return (found,) if places else found
 
 
 def greatest(x: Value, w: Window) -> tuple[Value, Value]:
@@ -123,7 +118,7 @@ def greatest_of_cells(x: Value, out: Sequence[int]) -> tuple[Value, Value]:
 
 
 for _rank in (1, 2, 3):
-    converts(f"aten.max_pool{_rank}d", f"aten.max_pool{_rank}d_with_indices")(_max_pool(_rank))
+    converts(f"aten.max_pool{_rank}d", f"aten.max_pool{_rank}d_with_indices")(partial(max_pool, _rank))
     converts(f"aten.avg_pool{_rank}d")(partial(average_pool, _rank))
     converts(f"aten.adaptive_avg_pool{_rank}d", f"aten._adaptive_avg_pool{_rank}d")(
         partial(adaptive_pool, _rank, "avg")
