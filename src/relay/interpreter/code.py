@@ -5,7 +5,7 @@ the closure captured, then constants, then temporaries.  Jumps only go forward (
 register is free for others after its last use in the order of the code.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -122,7 +122,10 @@ class Draft:
     are needed.
     """
 
-    __slots__ = ("code", "constants", "count", "env", "last_label", "params", "prologue", "span", "spans")
+    __slots__ = (
+        "code", "constants", "count", "env", "keeps", "last_label", "params", "places", "prologue", "span",
+        "spans",
+    )  # fmt: skip
 
     def __init__(self, params: int) -> None:
         self.params = list(range(params))
@@ -134,6 +137,10 @@ class Draft:
         self.prologue: list[list[Any]] = []
         self.last_label = -1
         self.span: Span | None = None
+        self.keeps = False
+        """Whether registers keep their values until the function returns, for a debugger to read."""
+        self.places: dict[int, int] = {}
+        """Where each register is in a frame, once the function is finished."""
 
     def fresh(self) -> int:
         """A new virtual register."""
@@ -181,6 +188,19 @@ class Draft:
             self.emit(MOVE, d, None, register)
 
 
+LEAVES = frozenset({RETURN, SELF, TAIL, TAIL_VALUE, TAIL_GROUP, JUMP, SWITCH, SETTLE})
+"""The opcodes that the next instruction does not follow."""
+
+
+def successors(at: int, instruction: Sequence[Any]) -> list[int]:
+    """Where a function may go on after the instruction at `at`, unless it leaves; labels are placed."""
+    found = [] if instruction[0] in LEAVES else [at + 1]
+    for kind, x in zip(SHAPES[instruction[0]], instruction[1:], strict=True):
+        labels = [x] if kind == "L" else x if kind == "T" else []
+        found += [label.position if isinstance(label, Label) else label for label in labels]
+    return found
+
+
 def labels_of(draft: Draft) -> list[Label]:
     """The labels that a function jumps to, each once."""
     found: dict[int, Label] = {}
@@ -197,8 +217,9 @@ def finish(draft: Draft, code: Code) -> None:
     body = draft.prologue + draft.code
     spans: list[Span | None] = [None] * shift + draft.spans
     last = _last_uses(body)
-    place = {v: i for i, v in enumerate([*draft.params, *draft.env, *draft.constants])}
-    fixed = set(draft.env) | set(draft.constants)
+    place = draft.places
+    place.update({v: i for i, v in enumerate([*draft.params, *draft.env, *draft.constants])})
+    fixed = last if draft.keeps else set(draft.env) | set(draft.constants)
     free: list[int] = []
     size = len(place)
     done: list[Instruction] = []

@@ -3,14 +3,13 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
-from relay.diagnostic import PythonSource, Span
-from relay.interpreter.code import OP1, Code, Draft, labels_of
+from relay.diagnostic import Span
+from relay.interpreter.code import LOWER, OP1, Code
+from relay.interpreter.lines import Line, before_lines
 from relay.interpreter.machine import Interpreter
+from relay.interpreter.unit import Unit
 from relay.ir.expr import Function, GlobalVar
 from relay.ir.module import IRModule
-
-Line = tuple[str, int]
-"""The name of a source, and a line of it, from 1."""
 
 
 class CoveringInterpreter(Interpreter):
@@ -23,28 +22,16 @@ class CoveringInterpreter(Interpreter):
         """Those that have something to evaluate, of functions that have been looked at."""
         self.covered: set[Line] = set()
 
-    def arrange(self, draft: Draft) -> None:
+    def arrange(self, unit: Unit) -> None:
         """Note each line before the first instruction of it."""
-        labels = labels_of(draft)
-        targets = {label.position for label in labels}
+        draft = unit.draft
         nothing = draft.constant(None)
-        code, spans = draft.code, draft.spans
-        draft.code, draft.spans = [], []
-        moved: list[int] = []
-        last: Line | None = None
-        for at, (instruction, span) in enumerate(zip(code, spans, strict=True)):
-            moved.append(len(draft.code))
-            line = line_of(span)
-            if line is not None and (line != last or at in targets):
-                self.lines.add(line)
-                draft.code.append([OP1, draft.fresh(), self.noting(line), nothing, 0])
-                draft.spans.append(None)
-            last = line
-            draft.code.append(instruction)
-            draft.spans.append(span)
-        moved.append(len(draft.code))
-        for label in labels:
-            label.position = moved[label.position]
+
+        def noted(line: Line, _: Span) -> list[list[Any]]:
+            self.lines.add(line)
+            return [[OP1, draft.fresh(), self.noting(line), nothing, 0]]
+
+        before_lines(draft, noted)
 
     def noting(self, line: Line) -> Callable[[Any], None]:
         """What notes that a line is evaluated."""
@@ -57,16 +44,20 @@ class CoveringInterpreter(Interpreter):
 
     def look_at(self, names: Iterable[GlobalVar]) -> None:
         """Have `lines` be those of whole definitions, also of what is never called."""
-        pending = [self.value_of(v).code for v in names if isinstance(self.mod.functions[v], Function)]
-        seen: set[int] = set()
-        while pending:
-            code = pending.pop()
-            if id(code) in seen:
-                continue
-            seen.add(id(code))
-            if code.lower is not None:
-                code.lower()
-            pending += [x for i in code.instructions for x in codes_in(i[1:])]
+        lower_all([self.value_of(v).code for v in names if isinstance(self.mod.functions[v], Function)])
+
+
+def lower_all(pending: list[Code]) -> None:
+    """Lower functions, those inside of them and those that they call."""
+    seen: set[int] = set()
+    while pending:
+        code = pending.pop()
+        if id(code) in seen:
+            continue
+        seen.add(id(code))
+        if code.lower is not None and code.instructions[0][0] == LOWER:
+            code.lower()
+        pending += [x for i in code.instructions for x in codes_in(i[1:])]
 
 
 def codes_in(operands: Iterable[Any]) -> list[Code]:
@@ -76,10 +67,3 @@ def codes_in(operands: Iterable[Any]) -> list[Code]:
         several = cast("Sequence[Any]", x) if isinstance(x, tuple | list) else (x,)
         found += [code for code in several if isinstance(code, Code)]
     return found
-
-
-def line_of(span: Span | None) -> Line | None:
-    """The line where a span begins, of a program in text."""
-    if span is None or isinstance(span.source, PythonSource):
-        return None
-    return span.source.name, span.line

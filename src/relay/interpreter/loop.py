@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from relay.diagnostic import fail
-from relay.interpreter.backtrace import Frame, located
+from relay.interpreter.backtrace import Frame
 from relay.interpreter.code import GLOBAL, Code
 from relay.interpreter.functions import ConstructorFunction, OperatorValue
 from relay.interpreter.value import Closure, ConstructorValue, FunctionValue, RefValue
@@ -22,13 +22,13 @@ class Cell:
         self.value: Any = None
 
 
-def execute(code: Code, frame: list[Any], limit: int, world: Any) -> Any:
+def execute(code: Code, frame: list[Any], limit: int, world: Any, stack: list[Frame] | None = None) -> Any:
     """The value that `code` returns, started on `frame` (its arguments and environment).
 
     The opcodes stand in the order of how often programs use them.  Faults become diagnostics with the place
-    and the calls that led there.
+    and the calls that led there.  The open calls are kept on `stack`, which a debugger reads.
     """
-    stack: list[Frame] = []
+    stack = [] if stack is None else stack
     push, pop = stack.append, stack.pop
     r = frame + code.rest
     steps = code.instructions
@@ -166,7 +166,7 @@ def execute(code: Code, frame: list[Any], limit: int, world: Any) -> Any:
         for steps_there, there, _, _ in stack:
             if steps_there[there][0] == GLOBAL:
                 steps_there[there][2].busy = False
-        raise located(error, [*stack, (steps, at, r, 0)]) from None
+        raise world.fault(error, [*stack, (steps, at, r, 0)]) from None
 
 
 def apply_builtin(callee: FunctionValue, args: Sequence[Any]) -> Any:

@@ -62,7 +62,7 @@ def lower_constant(world: World, cell: Any, value: Expr) -> None:
     lowering = Lowering(world, value)
     unit = Unit(cell.code, Draft(0), Group(), None)
     unit.draft.emit(op.SETTLE, 0, cell, run(lowering.value(unit, value)))
-    world.arrange(unit.draft)
+    world.arrange(unit)
     finish(unit.draft, cell.code)
 
 

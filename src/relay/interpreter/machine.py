@@ -1,7 +1,7 @@
 """The reference interpreter: the value of an expression over the definitions of a module."""
 
 import gc
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -10,13 +10,15 @@ import numpy as np
 
 from relay.diagnostic import fail
 from relay.interpreter.arguments import arrange, convert_arguments, inputs
+from relay.interpreter.backtrace import Frame, located
 from relay.interpreter.binding import hidden_parameters
-from relay.interpreter.code import Code, Draft
+from relay.interpreter.code import Code
 from relay.interpreter.functions import ConstructorFunction, OperatorValue
 from relay.interpreter.limits import default_depth
 from relay.interpreter.loop import Cell, execute
 from relay.interpreter.lower import lower_constant, lower_function
 from relay.interpreter.operators import operator_function, operator_value
+from relay.interpreter.unit import Unit
 from relay.interpreter.value import (
     Closure,
     FunctionValue,
@@ -176,8 +178,12 @@ class Interpreter:
         """An operator as a first-class value."""
         return operator_value(op)
 
-    def arrange(self, draft: Draft) -> None:
+    def arrange(self, unit: Unit) -> None:
         """Leave the instructions of a function as they are."""
+
+    def fault(self, error: BaseException, stack: Sequence[Frame]) -> BaseException:
+        """What to raise for an error, with the place in the program and the calls that led there."""
+        return located(error, stack)
 
     # --- preparation
 

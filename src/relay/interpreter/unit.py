@@ -43,7 +43,7 @@ class World(Protocol):
         """An operator as a first-class value."""
         ...
 
-    def arrange(self, draft: Draft) -> None:
+    def arrange(self, unit: "Unit") -> None:
         """Change the instructions of a function before they are final."""
         ...
 
@@ -96,7 +96,7 @@ class Unit:
     def seal(self, world: World) -> None:
         """Finish the function once everything that its group captures is known."""
         self.draft.env = [self.captured(key) for key in self.group.keys]
-        world.arrange(self.draft)
+        world.arrange(self)
         finish(self.draft, self.code)
 
     # --- names

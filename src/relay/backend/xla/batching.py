@@ -21,6 +21,7 @@ from relay.interpreter.code import Code, Draft, Register
 from relay.interpreter.functions import OperatorValue
 from relay.interpreter.machine import Interpreter
 from relay.interpreter.operators import operator_value
+from relay.interpreter.unit import Unit
 from relay.interpreter.value import is_array
 from relay.ir.expr import Call, Constructor, Op
 from relay.op.registry import instance
@@ -87,9 +88,10 @@ class BatchingMachine(HybridMachine):
 
         return OperatorValue(op, apply)
 
-    def arrange(self, draft: Draft) -> None:
+    def arrange(self, unit: Unit) -> None:
         """Put segments in the place of runs of operators; constants of the program are computed at once."""
-        super().arrange(draft)
+        super().arrange(unit)
+        draft = unit.draft
         if draft.code and draft.code[-1][0] == op.SETTLE:
             known = draft.fresh()
             draft.code.insert(-1, [op.OP1, known, self.known_value, draft.code[-1][3], 0])

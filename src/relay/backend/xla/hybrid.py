@@ -18,6 +18,7 @@ from relay.interpreter.conversion import PythonFunction
 from relay.interpreter.functions import OperatorValue
 from relay.interpreter.machine import Interpreter, quiet, thawed
 from relay.interpreter.operators import operator_function, operator_value
+from relay.interpreter.unit import Unit
 from relay.interpreter.value import Closure, FunctionValue, RefValue, is_array
 from relay.ir.dtype import is_integer
 from relay.ir.expr import Call, GlobalVar, Op
@@ -66,8 +67,9 @@ class HybridMachine(Interpreter):
         value = operator_value(op)
         return OperatorValue(op, HostOperator(instance(op.name, {}), value.apply))
 
-    def arrange(self, draft: Draft) -> None:
+    def arrange(self, unit: Unit) -> None:
         """Put segments in the place of runs of operators, and large constants on the device."""
+        draft = unit.draft
         for register, value in draft.constants.items():
             draft.constants[register] = self.placed_constant(value)
         self.arrange_segments(draft)
