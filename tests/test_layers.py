@@ -16,7 +16,7 @@ LAYERS = [
     ("version", "diagnostic", "hints"), ("ir",), ("op",), ("text",), ("typecheck",), ("std",), ("analysis",),
     ("pattern",),
     ("transform.rewriting",), ("autodiff",), ("batching",), ("expansion",), ("interpreter",),
-    ("transform",), ("backend",),
+    ("transform", "debugger"), ("backend",),
     ("pipelines",), ("backend.native.host", "backend.xla"), ("driver", "tracing"), ("numpy",),
     ("optim", "testing", "training", "decoding"), ("quantize",), ("frontend", "models"),
     ("errors", "cli", "lsp"),

@@ -1,0 +1,1 @@
+"""Programs that are stopped, looked at and stepped through, on the interpreter."""
