@@ -1,4 +1,4 @@
-// Starts `relay lsp` for programs of Relay, and starts it again when its command is changed.
+// Starts `relay lsp` for programs of Relay, and starts it again when its command is changed; debugs by `relay debug`.
 "use strict";
 
 const vscode = require("vscode");
@@ -36,8 +36,28 @@ async function restart() {
   await start();
 }
 
+const debuggers = {
+  // The command that answers a debugging session.
+  createDebugAdapterDescriptor() {
+    const [command, ...args] = vscode.workspace.getConfiguration("relay").get("debugCommand");
+    return new vscode.DebugAdapterExecutable(command, args);
+  },
+};
+
+const launches = {
+  // F5 without a configuration debugs the open file.
+  resolveDebugConfiguration(_folder, config) {
+    if (!config.type && vscode.window.activeTextEditor?.document.languageId === "relay") {
+      return {type: "relay", request: "launch", name: "Relay", program: "${file}", args: [], stopOnEntry: true};
+    }
+    return config;
+  },
+};
+
 async function activate(context) {
   context.subscriptions.push(
+    vscode.debug.registerDebugAdapterDescriptorFactory("relay", debuggers),
+    vscode.debug.registerDebugConfigurationProvider("relay", launches),
     vscode.commands.registerCommand("relay.restart", restart),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration("relay.command")) {
