@@ -17,7 +17,7 @@ LAYERS = [
     ("pattern",),
     ("transform.rewriting",), ("autodiff",), ("batching",), ("expansion",), ("interpreter",),
     ("transform", "debugger"), ("backend",),
-    ("pipelines",), ("backend.native.host", "backend.xla"), ("driver", "tracing"), ("numpy",),
+    ("pipelines",), ("picture",), ("backend.native.host", "backend.xla"), ("driver", "tracing"), ("numpy",),
     ("optim", "testing", "training", "decoding"), ("quantize",), ("frontend", "models"),
     ("errors", "cli", "lsp"),
 ]  # fmt: skip

@@ -123,5 +123,6 @@ for _slot, _module in {
     "evaluate": "relay.interpreter.machine",
     "apply": "relay.interpreter.machine",
     "display": "relay.text.notebook",
+    "view": "relay.picture.view",
 }.items():
     _fill_on_demand(_slot, _module)

@@ -29,6 +29,7 @@ COMMANDS = {
     "lsp": "Serve editors: the language server.",
     "fmt": "Format programs.",
     "opt": "Run passes and print the program.",
+    "view": "Draw a program, and show it in a browser.",
     "diff": "Print what differs between two programs.",
     "ops": "Show the manual of the operators, or of one.",
     "std": "Show the manual of the standard library, or of a part.",

@@ -54,3 +54,5 @@ apply: Callable[..., Any] = _unfilled
 """The value of a function on arguments from Python; filled by `relay.interpreter`."""
 display: Callable[..., dict[str, str]] = _unfilled
 """What a notebook shows of an expression or a module; filled by `relay.text`."""
+view: Callable[..., Any] = _unfilled
+"""A picture of a module; filled by `relay.picture`."""

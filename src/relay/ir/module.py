@@ -277,6 +277,14 @@ class IRModule:
         """The text format; options as for `relay.astext`."""
         return hooks.module_text(self, **options)
 
+    def view(self, name: str = "program", *, fused: bool = True) -> Any:
+        """A picture of the program, which is shown in notebooks: `.save("name.html")`, `.open()`.
+
+        With `fused`, operators that machine code computes in one loop are a group.  Raises what is wrong with
+        the program.
+        """
+        return hooks.view(self, name, fused=fused)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return hooks.pickle_node(self)
 

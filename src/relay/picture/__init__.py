@@ -1,0 +1,1 @@
+"""Programs as pictures: graphs, DOT, SVG, and pages that stand alone."""
