@@ -19,7 +19,7 @@ LAYERS = [
     ("transform", "debugger"), ("backend",),
     ("pipelines",), ("picture",), ("backend.native.host", "backend.xla"), ("driver", "tracing"), ("numpy",),
     ("optim", "testing", "training", "decoding"), ("quantize",), ("frontend", "models"),
-    ("errors", "cli", "lsp"),
+    ("errors", "cli", "lsp", "lint"),
 ]  # fmt: skip
 LAYER = {name: i for i, names in enumerate(LAYERS) for name in names}
 PUBLIC = len(LAYERS)
