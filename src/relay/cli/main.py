@@ -26,6 +26,7 @@ COMMANDS = {
     "repl": "Answer expressions and definitions as they are typed.",
     "new": "Make a folder with a program and its tests.",
     "check": "Print every error and warning of programs.",
+    "lint": "Print what could be written better in programs.",
     "lsp": "Serve editors: the language server.",
     "fmt": "Format programs.",
     "opt": "Run passes and print the program.",

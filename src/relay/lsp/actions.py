@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from relay.diagnostic import Diagnostic
 from relay.hints import HINTS
+from relay.lint.run import default_findings
 from relay.lsp.completion import import_place
 from relay.lsp.index import Document
 
@@ -38,6 +39,10 @@ def actions(document: Document, start: int, end: int) -> list[Action]:
             and d.span.end >= start
         ):
             found += _of(document, d)
+    for f in document.once(default_findings):
+        span, edit = f.diagnostic.span, f.edit
+        if edit is not None and span is not None and span.start <= end and span.end >= start:
+            found.append(Action(edit.title, f.diagnostic, edit.start, edit.end, edit.text))
     return found
 
 

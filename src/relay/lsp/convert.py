@@ -6,6 +6,7 @@ from typing import Any
 
 from relay.diagnostic import Diagnostic, Span
 from relay.hints import HINTS
+from relay.lint.run import default_findings
 from relay.lsp.index import Document
 from relay.lsp.library import load
 from relay.lsp.lines import Encoding, Lines
@@ -42,8 +43,9 @@ class Converter:
     # --- diagnostics --------------------------------------------------------------------------------------
 
     def diagnostics(self, view: View) -> list[Any]:
-        """Everything that is wrong with a document."""
-        return [self.diagnostic(view, d) for d in view.document.diagnostics]
+        """Everything that is wrong with a document, and what could be written better."""
+        linted = [f.diagnostic for f in view.document.once(default_findings)]
+        return [self.diagnostic(view, d) for d in [*view.document.diagnostics, *linted]]
 
     def diagnostic(self, view: View, d: Diagnostic) -> Any:
         """A diagnostic: its label and hint in the message, its notes beside it, its page behind the code."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from relay.ir.collector import paused
+from relay.lint.run import default_findings
 from relay.lsp.coloring import colored
 from relay.lsp.convert import Converter
 from relay.lsp.index import Document
@@ -171,7 +172,7 @@ class Server:
         """Check a text, and find what is asked about all of it."""
         with paused():
             document = self.store.check_text(text, opened.path, opened.uri)
-            for find in (colored, outline, foldings):
+            for find in (colored, outline, foldings, default_findings):
                 document.once(find)
             gc.freeze()
         return document

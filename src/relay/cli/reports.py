@@ -1,0 +1,33 @@
+"""Diagnostics for machines."""
+
+from typing import Any
+
+from relay.diagnostic import Diagnostic, PythonSource
+from relay.hints import HINTS
+
+
+def diagnostic_object(d: Diagnostic, file: str) -> dict[str, Any]:
+    """A diagnostic of a file as JSON: `file`, `code`, `severity`, `message`, `label`, `hint`, `notes`, and
+    where it is: `source`, `line`, `column`, `end_line` and `end_column`, from 1, null where it has no place.
+    """
+    notes = [{"message": n.message, **place_object(n.span)} for n in d.notes]
+    return {
+        "file": file,
+        "code": d.code,
+        "severity": d.severity,
+        "message": d.message,
+        "label": d.label,
+        "hint": d.hint or HINTS.get(d.code, ""),
+        **place_object(d.span),
+        "notes": notes,
+    }
+
+
+def place_object(span: Any) -> dict[str, Any]:
+    """Where a span is; `source` names the file that it is in."""
+    names = ("line", "column", "end_line", "end_column")
+    if span is None:
+        return {"source": None, **dict.fromkeys(names)}
+    if isinstance(span.source, PythonSource):
+        return {"source": span.source.name, **dict.fromkeys(names), "line": span.line}
+    return {"source": span.source.name, **{name: getattr(span, name) for name in names}}
