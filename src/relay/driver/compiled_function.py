@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from relay.backend.native.host.outputs import OUT
 from relay.backend.xla.device_arrays import ON_DEVICE
 from relay.diagnostic import did_you_mean, fail
+from relay.interpreter.array_kinds import in_kind, kind_of_arguments
 from relay.interpreter.tensor_conversion import describe
 from relay.ir.walk import run
 from relay.op.records import quoted
@@ -57,7 +58,9 @@ class CompiledFunction:
         built = self._compiled(made)
         if OUT in options:
             options[OUT] = arrays_like(made, options[OUT])
-        return made.restored(built[built.default()](*values, **options))
+        is_for_xla = not hasattr(built, "artefact")
+        kind = None if is_for_xla else kind_of_arguments(args, named)
+        return made.restored(in_kind(built[built.default()](*values, **options), kind))
 
     def specialised(self, /, *args: Any, **named: Any) -> "CompiledModule":
         """The program for arguments of these types: each is a tensor, or a tuple for a container."""

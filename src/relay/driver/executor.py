@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from relay.diagnostic import did_you_mean, fail
 from relay.driver.arguments import XLA, first_word, with_params
 from relay.interpreter.arguments import arrange, convert_argument, inputs
+from relay.interpreter.array_kinds import ArrayLibrary, in_kind, kind_of_arguments
 from relay.interpreter.code import Code
 from relay.interpreter.machine import Interpreter, evaluate
 from relay.ir.expr import Call, Expr, Function, GlobalVar, Var, as_expr
@@ -54,7 +55,7 @@ class Executor:
 
         Without `expr`, `@main`.  `binds` gives free variables of `expr` their values.  Arguments may be given
         by the names of the parameters, also in one dict; results are NumPy arrays and scalars, tuples, and
-        `ConstructorValue`s.
+        `ConstructorValue`s, or arrays of PyTorch or JAX where an argument is one.
         """
         expr = self.main if expr is None and self.main is not None else expr
         if is_python(expr):
@@ -73,12 +74,17 @@ class Executor:
             return self.caller(what)
         return self.value(what)
 
+    def kind_of_result(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> ArrayLibrary | None:
+        """The library whose arrays a call on these arguments gives; None for NumPy."""
+        return kind_of_arguments(args, named)
+
     def traced(self, fn: TracedFunction) -> Callable[..., Any]:
         """A Python function as one that is evaluated here, for the structures and types of its arguments."""
 
         def call(*args: Any, **named: Any) -> Any:
+            kind = self.kind_of_result(args, named)
             made, values = fn.for_arguments(args, named)
-            return made.restored(self.apply(made.function, tuple(values)))
+            return made.restored(in_kind(self.apply(made.function, tuple(values)), kind))
 
         call.__name__ = call.__qualname__ = fn.__name__
         return call
@@ -98,7 +104,8 @@ class Executor:
         """A definition as a function of Python."""
 
         def call(*args: Any, **named: Any) -> Any:
-            return self.interpreter.apply(self.interpreter.value_of(name), args, named)
+            found = self.interpreter.apply(self.interpreter.value_of(name), args, named)
+            return in_kind(found, self.kind_of_result(args, named))
 
         call.__name__ = call.__qualname__ = name.name
         return call
@@ -143,6 +150,10 @@ class CompilingExecutor(Executor):
         self.batch = batch
         self.known: dict[Expr, tuple[dict[GlobalVar, Expr], Any]] = {}
         """What has been compiled, and the definitions as they were then."""
+
+    def kind_of_result(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> ArrayLibrary | None:
+        """XLA leaves arrays on devices where that is asked for, and else gives NumPy's."""
+        return None if first_word(self.target) == XLA else super().kind_of_result(args, named)
 
     def build(self, mod: IRModule, entry: str) -> Any:
         """An entry of a module, compiled."""
@@ -191,7 +202,7 @@ class CompilingExecutor(Executor):
             if types not in instances:
                 params = tuple([Var(p.name_hint, t) for p, t in zip(fn.params, types, strict=True)])
                 instances[types] = self.compiled(Function(params, Call(name, params)))
-            return self.result(instances[types], values)
+            return in_kind(self.result(instances[types], values), self.kind_of_result(args, named))
 
         return call
 

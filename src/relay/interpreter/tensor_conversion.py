@@ -4,6 +4,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from relay.interpreter.array_kinds import bits_of
 from relay.interpreter.value import ConstructorValue, FunctionValue, Value, is_sequence, is_tensor
 from relay.ir.dtype import dtype_name, integer_range, is_float, is_integer, rounded, to_numpy
 from relay.ir.subst import substitute_type
@@ -114,6 +115,8 @@ def as_array(x: Any) -> tuple[Array, bool]:
         return np.asarray(x, object), True
     if isinstance(x, list | tuple):
         return _from_rows(x)
+    if (bits := bits_of(x)) is not None:
+        return bits, True
     if hasattr(x, "__dlpack__"):
         try:
             return np.from_dlpack(x), True

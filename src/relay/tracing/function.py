@@ -10,6 +10,7 @@ import numpy as np
 
 from relay.diagnostic import fail
 from relay.interpreter.arguments import arrange
+from relay.interpreter.array_kinds import kind_of_arguments
 from relay.interpreter.code import Code
 from relay.interpreter.value import is_array, is_sequence, type_of_value
 from relay.ir.expr import Call, Expr, Function, RelayExpr, TupleGetItem, Var
@@ -75,7 +76,7 @@ class TracedFunction:
             call = Call(a.function, a.args)
             return a.result(a.types.done(call) if a.made.has_effects and a.types is not None else call)
         made, values = self._for_values(header, given)
-        return made.run(values)
+        return made.run(values, kind_of_arguments(tuple(given), {}))
 
     def for_arguments(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Specialised, list[Any]]:
         """What is to run on these arguments, and its own (`argument-count`, `bad-argument`)."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from relay.diagnostic import Diagnostic, RelayError, Span, fail
+from relay.interpreter.array_kinds import ArrayLibrary, in_kind
 from relay.interpreter.machine import Interpreter
 from relay.interpreter.value import Closure
 from relay.ir.dtype import to_numpy
@@ -58,9 +59,9 @@ class Specialised:
             self._closure = closure
         return self._closure
 
-    def run(self, values: Sequence[Any]) -> Any:
-        """The result, as Python has it, on one value for each argument."""
-        return self.restored(self.closure(*values))
+    def run(self, values: Sequence[Any], kind: ArrayLibrary | None = None) -> Any:
+        """The result, as Python has it, on one value for each argument; its arrays of a library."""
+        return self.restored(in_kind(self.closure(*values), kind))
 
     def restored(self, value: Any) -> Any:
         """What a program gave, in the structure that the Python function returned."""

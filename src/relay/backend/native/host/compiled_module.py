@@ -24,8 +24,8 @@ class CompiledModule:
     """A compiled program: `built(…)` calls `@main`, or its only entry, and `built["f"]` is the entry `@f`.
 
     Entries take NumPy arrays, arrays of other libraries (DLPack), Python numbers, lists, tuples and instances
-    of data types, by position or name, or all by name in one dict.  Tensors come back as NumPy arrays, which
-    other libraries take without a copy, and numbers as those of Python.
+    of data types, by position or name, or all by name in one dict.  Tensors come back as NumPy arrays and
+    numbers as those of Python; or, where an argument is an array of PyTorch or JAX, both as its arrays.
     """
 
     def __init__(

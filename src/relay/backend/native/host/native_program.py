@@ -24,6 +24,7 @@ from relay.backend.native.runtime.runtime_library import runtime_library
 from relay.backend.native.runtime.threads import thread_count
 from relay.diagnostic import Diagnostic, RelayError, fail
 from relay.interpreter.arguments import arrange, check_constraints, convert_argument, inputs
+from relay.interpreter.array_kinds import in_kind, kind_of_arguments
 from relay.interpreter.code import Code as Interpreted
 from relay.interpreter.machine import evaluate
 from relay.interpreter.show import Form
@@ -108,7 +109,10 @@ class NativeProgram:
         entry = self.entries[name]
 
         def slow(*args: Any, **named: Any) -> Any:
+            kind = kind_of_arguments(args, named)
             found: Any = self.evaluate(name, *args, **named)
+            if kind is not None:
+                return in_kind(found, kind)
             is_number = bool(entry.direct) and issubclass(type(found), np.generic)
             return found.item() if is_number else found
 
