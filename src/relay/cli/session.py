@@ -149,7 +149,7 @@ class Session:
 
     def time(self, text: str) -> str:
         """How long an expression takes."""
-        from relay.backend.native.host.timing import format_seconds
+        from relay.picture.times import format_seconds
 
         fn, values = self.closed(text)
         found: list[str] = []

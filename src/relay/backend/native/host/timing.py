@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-TIME_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+from relay.picture.times import format_seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +70,3 @@ def measure(
             call()
         results.append((perf_counter() - start) / number)
     return BenchmarkResult(results)
-
-
-def format_seconds(seconds: float) -> str:
-    """Seconds as people read them."""
-    for size, unit in TIME_UNITS:
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds / 1e-9:.3g} ns"
