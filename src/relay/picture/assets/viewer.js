@@ -395,6 +395,7 @@
   draw();
   begin();
   say();
+  document.addEventListener("choose", event => choose(event.detail, {look: true}));
   addEventListener("resize", fit);
   document.body.dataset.ready = "true";
 })();
