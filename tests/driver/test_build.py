@@ -240,3 +240,25 @@ def test_entries_say_what_they_are() -> None:
 def test_help_shows_one_name_for_expressions() -> None:
     for f in (relay.infer_expr, relay.bind, relay.create_executor, relay.IRModule.from_expr):
         assert "Constant |" not in str(inspect.signature(f))
+
+
+def test_a_profile_says_where_memory_goes_and_what_is_outside_of_groups() -> None:
+    text = """def @double(%x: Tensor[(n,), float32]) { sort(%x) }
+    def @main(%x: Tensor[(100000,), float32]) { cumsum(@double(%x)) }"""
+    found = relay.build(relay.parse(text, "m.relay")).profile(np.ones(100_000, "float32"), repeat=3)
+    assert found.tensor_bytes >= max(taken for *_, taken in found.events) >= 400_000
+    assert len(found.outside_parts) == 3
+    assert sum(t for _, t in found.outside_parts) == pytest.approx(found.outside, abs=1e-6)
+    said = str(found)
+    assert "before the first group" in said
+    assert "MB of tensors at most; after" in said
+    assert "0.4 MB  " in said
+    assert "@double 0." in said, "by definition"
+
+
+def test_a_profile_is_a_page(tmp_path: Path) -> None:
+    mod = relay.parse("def @main(%x: Tensor[(8,), float32]) { nn.relu(%x) + 1f }", "m.relay")
+    relay.build(mod).profile(np.ones(8, "float32"), repeat=2).save_html(tmp_path / "profile.html")
+    page = (tmp_path / "profile.html").read_text()
+    assert '"profile":{"name":"main"' in page
+    assert "m.relay:1" in page

@@ -106,7 +106,8 @@ class CompiledModule:
         return measure(lambda: function(*args), repeat, number, min_repeat_ms)
 
     def profile(self, *args: Any, entry: str | None = None, repeat: int = 20) -> "Profile":
-        """Where the time of a call goes: `print` shows a table, `save_trace` writes a trace for Chrome.
+        """Where the time of a call goes: `print` shows a table, `save_trace` writes a trace for Chrome,
+        and `save_html` a page with a flame graph.
 
         The program is compiled once more for it, with clocks between its groups of operators.  One that
         was read from a file has no source to compile: its calls are timed as a whole.
@@ -118,7 +119,7 @@ class CompiledModule:
             self.unknown(name)
         if self.again is None:
             return run_profiled(InstrumentedProgram(self.artefact, ()), name, args, repeat, self.threads)
-        return run_profiled(self.again(), name, args, repeat, self.threads)
+        return run_profiled(self.again(), name, args, repeat, self.threads, self.program.source)
 
     def report(self) -> "PrecisionReport":
         """What became of the program in its precision: which products are computed on narrow numbers, and

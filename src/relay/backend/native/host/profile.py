@@ -3,9 +3,8 @@
 import ctypes
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import median
 from time import monotonic_ns
 from typing import Any
 
@@ -14,11 +13,20 @@ import numpy as np
 from relay.backend.native.host.artefact import Artefact
 from relay.backend.native.host.context import read_leaf
 from relay.backend.native.host.native_program import NativeProgram
-from relay.backend.native.host.timing import format_seconds
 from relay.backend.native.kernels.peak import peak_of_products
 from relay.backend.native.memory.layout import PEAK_BYTES_OFFSET
-from relay.backend.native.program.instrumentation import COUNT_SYMBOL, EVENTS_SYMBOL, MAX_EVENTS, Group
+from relay.backend.native.program.instrumentation import (
+    COUNT_SYMBOL,
+    EVENT_WORDS,
+    EVENTS_SYMBOL,
+    MAX_EVENTS,
+    Group,
+)
 from relay.backend.native.runtime.threads import default_threads
+from relay.ir.module import IRModule
+from relay.picture.profile import Held, Moment, ProfileData, Spent, memory_text
+from relay.picture.profile_page import profile_page
+from relay.picture.times import format_seconds
 from relay.text.files import write_atomically
 
 
@@ -37,7 +45,13 @@ class ProfileRow:
     group: Group
     calls: int
     seconds: float
-    """For all its calls together; the median over the repetitions."""
+    """For all its calls together."""
+
+    @property
+    def speed(self) -> str:
+        """Operations and bytes in a second, as text."""
+        said = [(self.flops, "GFLOP/s"), (self.bandwidth, "GB/s")]
+        return ", ".join([f"{n / 1e9:.1f} {unit}" for n, unit in said if n is not None])
 
     @property
     def flops(self) -> float | None:
@@ -58,18 +72,24 @@ class Profile:
 
     name: str
     seconds: float
-    """The median of whole calls."""
+    """Of a whole call: the one whose time is the median."""
     rows: Sequence[ProfileRow]
     """The groups, those that take longest first."""
     peak: float
     """Operations of floating point in a second that the machine's threads reach in registers."""
-    events: Sequence[tuple[int, int, int]]
-    """Of the last call: the number of a group, and nanoseconds when it began and ended."""
+    events: Sequence[tuple[int, int, int, int]]
+    """The number of a group, nanoseconds when it began and ended, and the bytes of tensors
+    at its end.
+    """
     groups: Sequence[Group]
     tensor_bytes: int = 0
     """The most that tensors of more than 512 bytes have taken at once; those that are constants, or that the
     caller has, do not count.
     """
+    outside_parts: Sequence[tuple[str, float]] = ()
+    """What there is outside of groups, with seconds: before the first, between two, and after the last."""
+    source: IRModule = field(default_factory=IRModule)
+    """What was compiled; empty for a program from a file."""
 
     @property
     def outside(self) -> float:
@@ -82,7 +102,44 @@ class Profile:
         rest = self.line(self.outside, 1, None, None, "(outside of groups)")
         taken = f"{self.tensor_bytes / 1e6:.1f} MB of tensors"
         said = f"@{self.name}: {format_seconds(self.seconds)} a call, {taken}"
-        return "\n".join([said, head, *lines, rest])
+        parts = [
+            f"{format_seconds(t):>10}{t / self.seconds if self.seconds else 0:>8.1%}{'':>33}    {what}"
+            for what, t in self.outside_parts
+        ]
+        return "\n".join([said, head, *lines, rest, *parts, *memory_text(self.data())])
+
+    def data(self) -> ProfileData:
+        """The profile in the form that all backends have."""
+        spent = [Spent(r.group.name, r.group.span, r.calls, r.seconds, r.speed) for r in self.rows]
+        first = min([begin for _, begin, _, _ in self.events], default=0)
+        memory = [
+            Moment((end - first) / 1e9, taken, self.groups[i].name, self.groups[i].span)
+            for i, _, end, taken in sorted(self.events, key=lambda event: event[2])
+        ]
+        made = {self.groups[i]: self.groups[i].made or 0 for i, *_ in self.events}
+        largest = sorted([g for g, n in made.items() if n], key=lambda g: -made[g])
+        tensors = [Held(int(made[g]), g.name, g.span) for g in largest]
+        outside = self.outside_parts or [("outside of groups", self.outside)]
+        return ProfileData(
+            self.name,
+            self.seconds,
+            spent,
+            outside,
+            memory,
+            self.tensor_bytes,
+            tensors,
+            "largest results",
+            self.source,
+        )
+
+    def html(self) -> str:
+        """A page that stands alone: a flame graph, memory over time, the program with time on it."""
+        return profile_page(self.data())
+
+    def save_html(self, path: str | Path) -> None:
+        """Write the page (`cannot-write`)."""
+        text = self.html().encode()
+        write_atomically(str(path), lambda out: out.write(text))
 
     def line(
         self, seconds: float, calls: int, flops: float | None, bandwidth: float | None, name: str
@@ -95,10 +152,10 @@ class Profile:
         return f"{format_seconds(seconds):>10}{share:>8.1%}{calls:>7}{speed:>9}{part:>9}{moved:>8}  {name}"
 
     def trace(self) -> dict[str, Any]:
-        """The last call as `chrome://tracing` and Perfetto read it."""
-        start = min([begin for _, begin, _ in self.events], default=0)
+        """The call as `chrome://tracing` and Perfetto read it."""
+        start = min([begin for _, begin, _, _ in self.events], default=0)
         found: list[dict[str, Any]] = []
-        for i, begin, end in self.events:
+        for i, begin, end, _ in self.events:
             group = self.groups[i]
             said = {"operations": group.operations, "bytes": group.bytes}
             times = {"ts": (begin - start) / 1000, "dur": (end - begin) / 1000}
@@ -112,39 +169,67 @@ class Profile:
 
 
 def run_profiled(
-    watched: InstrumentedProgram, entry: str, args: Sequence[Any], repeat: int, threads: int | None
+    watched: InstrumentedProgram,
+    entry: str,
+    args: Sequence[Any],
+    repeat: int,
+    threads: int | None,
+    source: IRModule | None = None,
 ) -> Profile:
-    """Call an entry some times, and once before that, and look where the time goes."""
+    """Call an entry some times, and once before that, and look where the time of the median call goes;
+    `source` is what was compiled.
+    """
     program = NativeProgram.of(watched.artefact, threads)
-    count, events = event_buffer(program) if watched.groups else (ctypes.c_int64(), np.zeros((0, 3), "int64"))
+    count, events = (
+        event_buffer(program) if watched.groups else (ctypes.c_int64(), np.zeros((0, EVENT_WORDS), "int64"))
+    )
     function = program.function(entry)
-    whole: list[float] = []
-    sums: list[Any] = []
+    calls: list[tuple[int, int, Any]] = []
     function(*args)
     for _ in range(max(1, repeat)):
         count.value = 0
         start = monotonic_ns()
         function(*args)
-        whole.append((monotonic_ns() - start) / 1e9)
-        seen = events[: min(count.value, MAX_EVENTS)]
-        sums.append(np.bincount(seen[:, 0], seen[:, 2] - seen[:, 1], len(watched.groups)) / 1e9)
-    last = events[: min(count.value, MAX_EVENTS)].copy()
-    calls = np.bincount(last[:, 0], minlength=len(watched.groups))
-    times = np.median(np.array(sums), axis=0)
+        end = monotonic_ns()
+        calls.append((start, end, events[: min(count.value, MAX_EVENTS)].copy()))
+    calls.sort(key=lambda call: call[1] - call[0])
+    start, end, seen = calls[(len(calls) - 1) // 2]
+    counts = np.bincount(seen[:, 0], minlength=len(watched.groups))
+    times = np.bincount(seen[:, 0], seen[:, 2] - seen[:, 1], len(watched.groups)) / 1e9
     rows = [
         ProfileRow(group, int(n), float(t))
-        for group, n, t in zip(watched.groups, calls, times, strict=True)
+        for group, n, t in zip(watched.groups, counts, times, strict=True)
         if n
     ]
     rows.sort(key=lambda row: -row.seconds)
     peak = peak_of_products() * (threads or default_threads())
-    listed = [(int(i), int(begin), int(end)) for i, begin, end in last]
+    listed = [(int(i), int(begin), int(end), int(taken)) for i, begin, end, taken in seen]
     taken = sum([read_leaf(at + PEAK_BYTES_OFFSET, "i64") for at in program.contexts.known])
-    return Profile(entry, median(whole), rows, peak, listed, watched.groups, taken)
+    said = tuple(zip(OUTSIDE, apart(start, end, seen), strict=True)) if listed else ()
+    known = {} if source is None else {"source": source}
+    return Profile(entry, (end - start) / 1e9, rows, peak, listed, watched.groups, taken, said, **known)
+
+
+OUTSIDE = (
+    "before the first group: arguments are converted and checked",
+    "between groups: calls, branches, data types, memory that is taken and given back",
+    "after the last group: results go to Python, memory is given back",
+)
+
+
+def apart(start: int, end: int, events: Any) -> tuple[float, float, float]:
+    """Seconds of a call before the first of its groups, between two of them, and after the last."""
+    if not len(events):
+        return 0.0, (end - start) / 1e9, 0.0
+    first, last = int(events[:, 1].min()), int(events[:, 2].max())
+    within = int((events[:, 2] - events[:, 1]).sum())
+    return (first - start) / 1e9, max(0, last - first - within) / 1e9, (end - last) / 1e9
 
 
 def event_buffer(program: NativeProgram) -> tuple[ctypes.c_int64, Any]:
     """Where a program counts its events, and where they are."""
     count = ctypes.c_int64.from_address(program.code.global_address(COUNT_SYMBOL))
-    memory: Any = (ctypes.c_int64 * (3 * MAX_EVENTS)).from_address(program.code.global_address(EVENTS_SYMBOL))
-    return count, np.frombuffer(memory, "int64").reshape(MAX_EVENTS, 3)
+    memory: Any = (ctypes.c_int64 * (EVENT_WORDS * MAX_EVENTS)).from_address(
+        program.code.global_address(EVENTS_SYMBOL)
+    )
+    return count, np.frombuffer(memory, "int64").reshape(MAX_EVENTS, EVENT_WORDS)

@@ -10,8 +10,10 @@ from math import prod
 from typing import Any
 
 from relay.analysis.cost import multiplications
-from relay.backend.native.llvm.builder import Code, Value
+from relay.backend.native.llvm.builder import CONTEXT, Code, Value
+from relay.backend.native.memory.layout import PEAK_BYTES_OFFSET
 from relay.backend.native.memory.representation import parts_of
+from relay.diagnostic import Span
 from relay.ir.expr import Call, Constant, Expr, Function, GlobalVar, Op, Var
 from relay.ir.type import TensorType, Type
 from relay.ir.walk import post_order
@@ -19,11 +21,14 @@ from relay.op.kind import Fusion
 
 MAX_EVENTS = 1 << 16
 """Events that are recorded at most."""
+EVENT_WORDS = 4
+LARGE_BYTES_OFFSET = PEAK_BYTES_OFFSET - 16
+"""Where a context counts the bytes of tensors: two words before the most that there were (`runtime.h`)."""
 EVENTS_SYMBOL, COUNT_SYMBOL = "relay.watch.events", "relay.watch.count"
 MAX_NAMED_OPERATORS = 3
 """Operators that the name of a group mentions at most."""
 DEFINITIONS = f"""
-@{EVENTS_SYMBOL} = weak global [{MAX_EVENTS} x [3 x i64]] zeroinitializer, align 64
+@{EVENTS_SYMBOL} = weak global [{MAX_EVENTS} x [{EVENT_WORDS} x i64]] zeroinitializer, align 64
 @{COUNT_SYMBOL} = weak global i64 0, align 64
 declare i32 @clock_gettime(i32, ptr)
 
@@ -38,24 +43,28 @@ define internal i64 @relay.watch.now() nounwind {{
   ret i64 %now
 }}
 
-define internal void @relay.watch.note(i64 %group, i64 %begin) nounwind {{
+define internal void @relay.watch.note(ptr %ctx, i64 %group, i64 %begin) nounwind {{
   %end = call i64 @relay.watch.now()
   %i = atomicrmw add ptr @{COUNT_SYMBOL}, i64 1 monotonic
   %fits = icmp ult i64 %i, {MAX_EVENTS}
   br i1 %fits, label %keep, label %full
 keep:
-  %at = getelementptr [3 x i64], ptr @{EVENTS_SYMBOL}, i64 %i
+  %bytes_at = getelementptr i8, ptr %ctx, i64 {LARGE_BYTES_OFFSET}
+  %bytes = load i64, ptr %bytes_at
+  %at = getelementptr [{EVENT_WORDS} x i64], ptr @{EVENTS_SYMBOL}, i64 %i
   store i64 %group, ptr %at
   %begin_at = getelementptr i8, ptr %at, i64 8
   store i64 %begin, ptr %begin_at
   %end_at = getelementptr i8, ptr %at, i64 16
   store i64 %end, ptr %end_at
+  %kept_at = getelementptr i8, ptr %at, i64 24
+  store i64 %bytes, ptr %kept_at
   br label %full
 full:
   ret void
 }}
 """
-"""An event is the number of a group, and when it began and ended in nanoseconds."""
+"""An event: the number of a group, when it began and ended in nanoseconds, and the bytes of tensors then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +76,10 @@ class Group:
     """Floating-point operations of a call; None where sizes are open."""
     bytes: float | None
     """Bytes of operands and results of a call."""
+    span: Span | None = None
+    """The place of what it computes last."""
+    made: float | None = None
+    """Bytes of its results."""
 
 
 class Instrumentation:
@@ -93,7 +106,7 @@ class Instrumentation:
     def end(self, code: Code, e: Call, begin: Value) -> None:
         """Record the event."""
         self.groups.append(self.group(e))
-        code.do(f"call void @relay.watch.note(i64 {len(self.groups) - 1}, {begin})")
+        code.do(f"call void @relay.watch.note({CONTEXT}, i64 {len(self.groups) - 1}, {begin})")
 
     def group(self, e: Call) -> Group:
         """The description of a group."""
@@ -101,11 +114,13 @@ class Instrumentation:
         fn = self.program.mod.functions[e.op] if isinstance(e.op, GlobalVar) else None
         calls = [x for x in (post_order(fn.body) if isinstance(fn, Function) else [e]) if isinstance(x, Call)]
         label = names_of(calls)
+        place = e.span if fn is None or calls[-1].span is None else calls[-1].span
         where = f"@{e.op.name_hint} " if isinstance(e.op, GlobalVar) else ""
         if not all(t.is_closed for x in calls for y in (x, *x.args) for t in tensor_types(types(y))):
-            return Group(where + label, None, None)
-        moved = sum(map(tensor_bytes, tensor_types(types(e)))) + bytes_read(calls, types)
-        return Group(where + label, sum([flop_count(x, types) for x in calls]), moved)
+            return Group(where + label, None, None, place)
+        made = sum(map(tensor_bytes, tensor_types(types(e))))
+        flops = sum([flop_count(x, types) for x in calls])
+        return Group(where + label, flops, made + bytes_read(calls, types), place, made)
 
 
 def names_of(calls: Sequence[Call]) -> str:
