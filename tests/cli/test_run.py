@@ -298,7 +298,7 @@ def test_option_that_there_is_none_of_is_wrong_usage_and_no_input(command: str) 
     assert "--weights" in ran.output
 
 
-@pytest.mark.parametrize("more", [["--output", "y.npz"], ["--backend", "interpreter"]], ids=" ".join)
+@pytest.mark.parametrize("more", [["--output", "y.npz"], ["--backend", "xla"]], ids=" ".join)
 def test_profile_takes_no_option_that_it_would_not_heed(more: list[str]) -> None:
     ran = cli("run", "net.relay", "x.npy", "w.npy", "--profile", *more)
     assert (ran.status, more[0] in ran.output, Path("y.npz").exists()) == (2, True, False)

@@ -8,10 +8,11 @@ from typing import Any, cast
 import click
 import numpy as np
 
+from relay.cli.calls import command, entry_of
 from relay.cli.files import read_module
 from relay.cli.inputs import Input, arrange, read_weights
 from relay.cli.progress import progress
-from relay.cli.run import command, entry_of, refuse_options
+from relay.cli.run import refuse_options
 from relay.diagnostic import fail
 from relay.ir.dtype import is_float, to_numpy
 from relay.ir.expr import Expr, Function
@@ -123,7 +124,8 @@ def show(runners: Sequence[Runner]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from relay.backend.native.host.timing import BenchmarkResult, format_seconds
+    from relay.backend.native.host.timing import BenchmarkResult
+    from relay.picture.times import format_seconds
 
     table = Table()
     for head in ("backend", "first result after", "median", "least", "times as fast"):

@@ -7,8 +7,9 @@ from typing import Any, BinaryIO, cast
 
 import click
 
+from relay.cli.calls import command, program_of
 from relay.cli.inputs import read_weights
-from relay.cli.run import command, program_of, refuse_options
+from relay.cli.run import refuse_options
 from relay.cli.terminal import is_watched
 from relay.diagnostic import fail
 from relay.ir.expr import Expr, Function, GlobalVar
