@@ -175,13 +175,18 @@ def operands(cls: type[Operator]) -> str:
 
 def attributes(cls: type[Operator]) -> list[str]:
     """A line for each attribute, in the order of their places in a call: its name, type and default."""
+    rows = attribute_rows(cls)
+    widths = [max((len(row[i]) for row in rows), default=0) for i in range(2)]
+    return [f"{n:{widths[0]}}  {t:{widths[1]}}  {d}" for n, t, d in rows]
+
+
+def attribute_rows(cls: type[Operator]) -> list[tuple[str, str, str]]:
+    """The name of each attribute, its type, and `required` or its default, in the order of their places."""
     hints = attribute_types(cls)
-    rows = [
+    return [
         (name, spell(hints[name]), "required" if d is MISSING else f"default {word(d)}")
         for name, d in defaults(cls)
     ]
-    widths = [max((len(row[i]) for row in rows), default=0) for i in range(2)]
-    return [f"{n:{widths[0]}}  {t:{widths[1]}}  {d}" for n, t, d in rows]
 
 
 def defaults(cls: type[Operator]) -> list[tuple[str, Any]]:

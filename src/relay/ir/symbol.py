@@ -100,6 +100,7 @@ class Any(Dimension):
 
 
 ANY = Any()
+"""The dimension `?`, of which nothing is known before the program runs."""
 
 
 class TypeVar(Dimension):

@@ -363,4 +363,6 @@ def scalar_type(dtype: str) -> TensorType:
 
 
 BOOL = scalar_type("bool")
+"""The type of conditions: a scalar of the dtype bool."""
 UNIT = TupleType(())
+"""The type of the empty tuple."""

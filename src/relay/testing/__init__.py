@@ -12,6 +12,7 @@ WORKLOADS = (
     "char_rnn", "dcgan", "densenet", "dqn", "gpt2", "gru", "inception_v3", "lstm", "mlp", "mobilenet",
     "mobilenet_v2", "resnet", "resnet_3d", "squeezenet", "synthetic", "transformer", "treelstm", "vgg",
 )  # fmt: skip
+"""The networks that are here, each a module with `get_workload`, which gives its program and parameters."""
 
 __all__ = [
     "WORKLOADS", "check_grad", "count", "count_ops", "count_parameters", "create_workload", "make_nat_expr",

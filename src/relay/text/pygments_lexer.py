@@ -67,7 +67,7 @@ class RelayLexer(RegexLexer):
             (rf"{_NAME}(?:\.{_NAME})+|[a-z_][A-Za-z0-9_]*(?=\s*\()", Name.Builtin),
             (_NAME, Name),
             (r"\[\||\|\]|[(){}\[\],;:]", Punctuation),
-            (r"->|=>|==|!=|<=|>=|&&|\|\||\*\*|\.\.\.?|[-+*/%@<>=!?|.]", Operator),
+            (r"->|=>|==|!=|<=|>=|&&|\|\||\*\*|\.\.\.?|…|[-+*/%@<>=!?|.]", Operator),
         ],
         "comment": [
             (r"[^*/]+", Comment.Multiline),
