@@ -1,10 +1,10 @@
 # Development: `make install` once, then `make check` before every commit.
 PYTHON ?= python3
 BIN ?= .venv/bin
-PATHS := src tests examples benchmarks
+PATHS := src tests examples benchmarks docs
 PROGRAMS ?= 20000
 
-.PHONY: install check lint format types test check-long runtime
+.PHONY: install check lint format types test check-long runtime site
 
 install: $(BIN)/pytest
 
@@ -28,6 +28,11 @@ types:
 
 test:
 	$(BIN)/pytest -n 2
+
+# The documentation as a site, build/site/html/index.html; any warning is an error.
+site: install
+	$(BIN)/pip install --quiet -e '.[docs]'
+	PYTHONPATH=docs $(BIN)/python -m website
 
 # LLVM IR of the native runtime, of its C sources: needs Debian's clang-19 and libc6-dev-arm64-cross.
 runtime:
