@@ -8,8 +8,11 @@ import hashlib
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import llvmlite.binding
 
 HERE = Path(__file__).parents[1] / "src" / "relay" / "backend" / "native"
 SOURCES = HERE / "runtime"
@@ -32,6 +35,15 @@ PLACE = re.compile(r"^(!\d+ = !\{)i64 \d+\}", re.MULTILINE)
 """Where a line of assembly stands, counted from the first header: another release of libc has others."""
 OF_A_MACHINE = re.compile(r' "(target-cpu|tune-cpu|target-features|min-legal-vector-width)"="[^"]*"')
 """Attributes of functions that name a processor or its features: llvmlite knows which it compiles for."""
+
+LEAVE = "relay_leave"
+ENTRY_TYPES = {
+    "relay_enter": "i32 @relay_enter(ptr, ptr)",
+    "relay_try": "i32 @relay_try(ptr, ptr, ptr, i64, i64, i64)",
+    "relay_outside": "i64 @relay_outside(ptr, ptr)",
+    "relay_fail": "void @relay_fail(ptr)",
+}
+"""The functions in assembly, as LLVM IR declares them."""
 
 
 def missing() -> str:
@@ -66,6 +78,38 @@ def llvm(source: str, architecture: str) -> str:
     return PLACE.sub(r"\1i64 0}", OF_A_MACHINE.sub("", DROPPED.sub("", done.stdout)))
 
 
+def machine_code(lines: Sequence[str], architecture: str) -> bytes:
+    """What assembly becomes, which refers to nothing else."""
+    with TemporaryDirectory() as folder:
+        source, made = Path(folder) / "entry.s", Path(folder) / "entry.o"
+        source.write_text("\n".join([".text", *lines, ""]))
+        subprocess.run([CLANG, f"--target={architecture}-linux-gnu", "-c", source, "-o", made], check=True)
+        whole = llvmlite.binding.ObjectFileRef.from_data(made.read_bytes())
+        return next(section.data() for section in whole.sections() if section.is_text())
+
+
+def entry_functions(architecture: str) -> str:
+    """The functions in assembly as LLVM IR: their bytes come before bodies that nobody gets to.
+
+    LLVM has a parser of assembly for the processor at hand alone, and libraries are for others, too.
+    """
+    text = (SOURCES / f"entry_{architecture}.s").read_text(encoding="utf-8")
+    blocks = dict(re.findall(r"^(relay_\w+):\n((?:  .*\n)+)", text, re.MULTILINE))
+    leave = [f"{LEAVE}:", *blocks.pop(LEAVE).splitlines()]
+    found: list[str] = []
+    for name, body in blocks.items():
+        lines = [f"{name}:", *body.splitlines()]
+        # What follows the first one directly is the way out, to which the others jump.
+        needs_leave = LEAVE in body or name == next(iter(blocks))
+        code = machine_code([*lines, *(leave if needs_leave else [])], architecture)
+        data = "".join([f"\\{byte:02X}" for byte in code])
+        kind = f"[{len(code)} x i8]"
+        found.append(
+            f'define {ENTRY_TYPES[name]} noinline align 16 prologue {kind} c"{data}" {{ unreachable }}\n'
+        )
+    return "".join(found)
+
+
 def files() -> Iterator[tuple[Path, str]]:
     """Each file that is made, with its text."""
     for architecture in ARCHITECTURES:
@@ -73,6 +117,9 @@ def files() -> Iterator[tuple[Path, str]]:
         lines = (SOURCES / f"entry_{architecture}.s").read_text(encoding="utf-8").splitlines()
         entry = "".join([f'module asm "{line.strip()}"\n' for line in lines])
         yield SOURCES / f"runtime.{architecture}.ll", f"{head(';')}{layout}\n{entry}{code}"
+        yield SOURCES / f"entry.{architecture}.ll", f"{head(';')}{layout}\n{entry_functions(architecture)}"
+        layout, code = llvm("library.c", architecture).split("\n", 1)
+        yield SOURCES / f"library.{architecture}.ll", f"{head(';')}{layout}\n{code}"
         _, code = llvm("inlined.c", architecture).split("\n", 1)
         code = code.replace("define dso_local ", "define internal ")
         yield SOURCES / f"inlined.{architecture}.ll", head(";") + code

@@ -19,7 +19,7 @@ MADE = [
     *[
         native_runtime.SOURCES / f"{name}.{architecture}.ll"
         for architecture in native_runtime.ARCHITECTURES
-        for name in ("runtime", "inlined")
+        for name in ("runtime", "inlined", "entry", "library")
     ],
 ]
 

@@ -61,6 +61,18 @@ void relay_forget(void *capsule)
         free(block);
 }
 
+/* Free the blocks that have come back. */
+void relay_free_returned(void)
+{
+    pthread_mutex_lock(&returned_mutex);
+    for (int i = 0; i < RETURNED_MAX; i++) {
+        free(returned[i]);
+        returned[i] = NULL;
+    }
+    __atomic_store_n(&returned_bytes, 0, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&returned_mutex);
+}
+
 /* A block of so many bytes that has come back, if there is one. */
 static struct block *take_returned(size_t bytes)
 {

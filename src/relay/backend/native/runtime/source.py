@@ -1,10 +1,10 @@
 """The runtime as LLVM IR: clang has made it of the C sources beside this file (`make runtime`)."""
 
 import hashlib
-import platform
 from functools import cache
 from pathlib import Path
 
+from relay.backend.native.llvm import jit
 from relay.backend.native.llvm.builder import METADATA
 from relay.backend.native.llvm.codegen import Optimised
 from relay.backend.native.llvm.modules import Effort
@@ -22,8 +22,8 @@ declare void @relay_unstack(ptr, i64, i64, ptr) nounwind
 
 
 def llvm_of(name: str) -> str:
-    """A part of the runtime as LLVM IR for processors like that of this machine (`unsupported-processor`)."""
-    machine = platform.machine()
+    """A part of the runtime as LLVM IR for the processor that code is for (`unsupported-processor`)."""
+    machine = jit.architecture()
     if machine not in PROCESSORS:
         fail(
             "unsupported-processor",

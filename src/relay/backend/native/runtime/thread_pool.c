@@ -56,9 +56,9 @@ static LINE char lane_contexts[THREADS_MAX][LANE_CONTEXT_BYTES];
 static void pause_briefly(void)
 {
 #if defined(__x86_64__)
-    __asm__ volatile("pause");
+    __builtin_ia32_pause();
 #elif defined(__aarch64__)
-    __asm__ volatile("yield");
+    __builtin_arm_yield();
 #endif
 }
 
