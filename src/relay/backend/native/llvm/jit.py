@@ -20,6 +20,8 @@ class Processor:
 
     name: str
     features: tuple[str, ...]
+    triple: str = ""
+    """The kind of machine and system that object code in files is for; empty for code in memory."""
 
 
 _target: ContextVar[Processor | None] = ContextVar("processor", default=None)
@@ -46,8 +48,16 @@ def machine() -> Any:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     llvm.initialize_native_asmparser()
-    target = llvm.Target.from_default_triple()
     other = _target.get()
+    if other is not None and other.triple:
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+        wanted = ",".join([f"+{feature}" for feature in other.features])
+        target = llvm.Target.from_triple(other.triple)
+        return target.create_target_machine(
+            cpu=other.name, features=wanted, opt=3, reloc="pic", codemodel="small"
+        )
+    target = llvm.Target.from_default_triple()
     name = llvm.get_host_cpu_name() if other is None else other.name
     all_features = llvm.get_host_cpu_features().flatten()
     if other is not None:
@@ -59,8 +69,18 @@ def machine() -> Any:
 
 
 def triple() -> str:
-    """The kind of machine and system, as LLVM names it."""
-    return binding().get_default_triple()
+    """The kind of machine and system that code is compiled for, as LLVM names it."""
+    other = _target.get()
+    return other.triple if other is not None and other.triple else binding().get_default_triple()
+
+
+def architecture() -> str:
+    """The instruction set that code is compiled for, as `platform.machine` names it."""
+    other = _target.get()
+    if other is None or not other.triple:
+        return platform.machine()
+    name = other.triple.partition("-")[0]
+    return "aarch64" if name == "arm64" else name
 
 
 def processor() -> str:

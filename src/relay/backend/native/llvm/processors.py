@@ -1,5 +1,6 @@
 """Processors by name: what people ask for when a compiled file is to run on other machines than this one."""
 
+from collections.abc import Sequence
 from functools import cache
 
 from relay.backend.native.llvm import jit
@@ -34,8 +35,12 @@ def processor_named(name: str) -> Processor | None:
     if name == NATIVE:
         return jit.Processor(jit.processor(), tuple(jit.features()))
     level, *more = name.split("+")
-    known = all(extension in EXTENSIONS for extension in more)
-    if level not in LEVELS or not known or not jit.triple().startswith("x86_64"):
+    return with_extensions(level, more) if jit.triple().startswith("x86_64") else None
+
+
+def with_extensions(level: str, more: Sequence[str]) -> Processor | None:
+    """A processor of a level of x86-64 with extensions; None if there is no such."""
+    if level not in LEVELS or not all(extension in EXTENSIONS for extension in more):
         return None
     return Processor(level, tuple(sorted({*LEVELS[level], *more})))
 

@@ -1,0 +1,1 @@
+"""Compiled programs as libraries of C, which need neither Python nor LLVM."""

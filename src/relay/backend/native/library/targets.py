@@ -1,0 +1,74 @@
+"""What libraries are for: kinds of machines and systems by name, this machine or others."""
+
+from dataclasses import dataclass
+
+from relay.backend.native.llvm import jit
+from relay.backend.native.llvm.jit import Processor
+from relay.backend.native.llvm.processors import LEVELS, NATIVE, processor_named, with_extensions
+from relay.diagnostic import did_you_mean, fail
+
+ELF, MACH_O = "ELF", "Mach-O"
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a library is for."""
+
+    name: str
+    processor: Processor
+    format: str = ELF
+    """The format of object code: `ELF` or `Mach-O`."""
+
+    @property
+    def triple(self) -> str:
+        """The kind of machine and system, as compilers name it: `aarch64-linux-gnu`."""
+        return self.processor.triple
+
+
+X86_64_LINUX, AARCH64_LINUX = "x86_64-linux-gnu", "aarch64-linux-gnu"
+NEON = ("neon",)
+AARCH64_PROCESSORS = {
+    "generic": NEON,
+    "neoverse-n1": (*NEON, "crc", "dotprod", "fullfp16", "lse", "rcpc", "rdm"),
+    "neoverse-v1": (*NEON, "bf16", "crc", "dotprod", "fullfp16", "i8mm", "lse", "rcpc", "rdm"),
+}
+"""Processors of AArch64 by LLVM's names, and what they can do beside the least: those of clouds."""
+BASE_LEVEL = "x86-64-v2"
+"""What `x86_64-linux-gnu` stands for: any processor since 2009."""
+
+
+def known_targets() -> tuple[str, ...]:
+    """The names of targets, extensions aside."""
+    here = (NATIVE,) if is_linux_here() else ()
+    more = tuple([f"{AARCH64_LINUX}+{name}" for name in AARCH64_PROCESSORS if name != "generic"])
+    return (*here, X86_64_LINUX, *LEVELS, AARCH64_LINUX, *more)
+
+
+def is_linux_here() -> bool:
+    """Whether libraries can be for this very machine."""
+    return "linux" in jit.binding().get_default_triple()
+
+
+def target_named(name: str) -> Target:
+    """A target by its name: `native`, a kind of machine and system, a level of x86-64 (`unknown-target`)."""
+    found = processor_for(name)
+    if found is None:
+        choices = known_targets()
+        hint = did_you_mean(name, choices) or f"use one of {', '.join(choices)}"
+        fail("unknown-target", f"libraries cannot be made for `{name}`", hint=hint)
+    return Target(name, found)
+
+
+def processor_for(name: str) -> Processor | None:
+    """The processor of a target, with the kind of machine and system; None if there is no such target."""
+    if name == NATIVE:
+        here = processor_named(NATIVE)
+        assert here is not None
+        return Processor(here.name, here.features, jit.triple()) if is_linux_here() else None
+    base, _, more = name.partition("+")
+    if base == AARCH64_LINUX:
+        features = AARCH64_PROCESSORS.get(more or "generic")
+        return None if features is None else Processor(more or "generic", features, AARCH64_LINUX)
+    level = BASE_LEVEL if base == X86_64_LINUX else base
+    made = with_extensions(level, more.split("+") if more else [])
+    return None if made is None else Processor(made.name, made.features, X86_64_LINUX)
