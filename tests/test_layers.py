@@ -17,7 +17,8 @@ LAYERS = [
     ("pattern",),
     ("transform.rewriting",), ("autodiff",), ("batching",), ("expansion",), ("interpreter",),
     ("transform", "debugger"), ("backend",),
-    ("pipelines",), ("picture",), ("backend.native.host", "backend.xla"), ("driver", "tracing"), ("numpy",),
+    ("pipelines",), ("picture",), ("backend.native.host", "backend.native.library", "backend.xla"),
+    ("driver", "tracing"), ("numpy",),
     ("optim", "testing", "training", "decoding"), ("quantize",), ("frontend", "models"),
     ("errors", "cli", "lsp", "lint"),
 ]  # fmt: skip
@@ -26,7 +27,10 @@ PUBLIC = len(LAYERS)
 """Modules beside the layers (`relay.expr`, `relay.prelude`, `relay` itself) only pass names on."""
 
 NATIVE = "relay.backend.native."
-ROOMS = [("llvm",), ("memory", "math"), ("runtime",), ("loops",), ("kernels",), ("program",), ("host",)]
+ROOMS = [
+    ("llvm",), ("memory", "math"), ("runtime",), ("loops",), ("kernels",), ("program",), ("host",),
+    ("library",),
+]  # fmt: skip
 ROOM = {name: i for i, names in enumerate(ROOMS) for name in names}
 """The rooms of the native backend; those in one place do not import each other."""
 

@@ -57,11 +57,14 @@ class Compiler:
         *,
         with_clocks: bool = False,
         folder: Path | None = None,
+        for_python: bool = True,
     ) -> None:
         """Make the code of what some definitions need, which can be called then (`no-native-code`); with
         clocks, it notes when each group of operators begins and ends.  Kernels that a folder has are taken
-        from there, and others kept there.
+        from there, and others kept there.  What is not for Python has no code for its calls, and finds its
+        constants in a table that is defined elsewhere.
         """
+        self.for_python = for_python
         lower = RulePass(rules[lower_to_native], {"entry_functions": tuple(entries)})
         self.program = Program(lower.run(mod), KeptKernels(folder))
         if with_clocks:
@@ -116,7 +119,7 @@ class Compiler:
         direct, donated = "", donated_params(self.program.mod.functions[v])
         can = is_returned(fn.ret_type) and all(is_direct(t) and is_readable(t) for t in params)
         can = can and not fn.constraints and len(self.program.references) == self.program.fallbacks
-        can = can and len(donated) * len(params) <= MAX_PAIRS
+        can = can and self.for_python and len(donated) * len(params) <= MAX_PAIRS
         if is_supported() and not self.functions and not self.program.keeps and can:
             direct = f"call.{start}"
             number = self.program.layouts.number(TENSOR)
@@ -193,7 +196,10 @@ class Compiler:
     def modules_of_program(self) -> list[Module]:
         """All but kernels."""
         p = self.program
-        constants = f"@relay.constants = global [{max(1, len(p.table))} x ptr] zeroinitializer"
+        size = f"[{max(1, len(p.table))} x ptr]"
+        constants = f"@relay.constants = global {size} zeroinitializer"
+        if not self.for_python:
+            constants = f"@relay.constants = external global {size}"
         references = f"@{REFERENCES} = global [{max(1, len(p.references))} x ptr] zeroinitializer"
         routines = f"@{ROUTINES} = global [{max(1, len(p.routines))} x ptr] zeroinitializer"
         callbacks = callback_table(len(self.callbacks))

@@ -89,14 +89,19 @@ class Optimised:
 
     def code(self) -> bytes:
         """As object code."""
-        ffi = jit.binding().ffi
-        with ffi.OutputString() as error:
-            found = without_lock("LLVMPY_TargetMachineEmitToMemory")(self.target, self.module, 1, error)
-            assert found, str(error)
-        try:
-            return ctypes.string_at(ffi.lib.LLVMPY_GetBufferStart(found), ffi.lib.LLVMPY_GetBufferSize(found))
-        finally:
-            ffi.lib.LLVMPY_DisposeMemoryBuffer(found)
+        return emit_object(self.target, self.module)
+
+
+def emit_object(target: Any, module: Any) -> bytes:
+    """The object code of a module."""
+    ffi = jit.binding().ffi
+    with ffi.OutputString() as error:
+        found = without_lock("LLVMPY_TargetMachineEmitToMemory")(target, module, 1, error)
+        assert found, str(error)
+    try:
+        return ctypes.string_at(ffi.lib.LLVMPY_GetBufferStart(found), ffi.lib.LLVMPY_GetBufferSize(found))
+    finally:
+        ffi.lib.LLVMPY_DisposeMemoryBuffer(found)
 
 
 def minimal_passes(llvm: Any) -> Any:
