@@ -19,6 +19,7 @@ SOURCE = ROOT / "src" / "relay"
 PAGES = pages()
 CODE = re.compile(r"(arity|assertion|donated|[a-z][a-z0-9]*(-[a-z0-9]+)+)\Z")
 NO_CODES = {
+    "aarch64-linux-gnu",
     "all-gather",
     "all-reduce",
     "all-to-all",
@@ -34,6 +35,8 @@ NO_CODES = {
     "llama-bpe",
     "neon-dot",
     "neon-i8mm",
+    "neoverse-n1",
+    "neoverse-v1",
     "reduce-scatter",
     "relay-constants",
     "relay-deep",

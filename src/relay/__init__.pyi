@@ -55,6 +55,7 @@ from relay.driver.build import (
     load_module as load_module,
     optimize as optimize,
 )
+from relay.driver.c_library import write_library as write_library
 from relay.driver.executor import create_executor as create_executor, run as run
 from relay.interpreter.value import (
     Closure as Closure,

@@ -6,6 +6,7 @@ import click
 
 from relay.backend.native.llvm.machine import MACHINES
 from relay.backend.native.llvm.processors import NATIVE
+from relay.cli.compile_library import SUFFIXES, compile_to_library, is_library, library_output
 from relay.cli.compile_xla import (
     COLLECTIVES,
     STABLEHLO,
@@ -21,18 +22,21 @@ from relay.cli.progress import progress
 from relay.diagnostic import Report
 from relay.ir.module import IRModule
 
-KINDS = ("plan", "loops", "llvm", "asm", STABLEHLO, COLLECTIVES)
+KINDS = ("plan", "loops", "llvm", "asm", STABLEHLO, COLLECTIVES, *SUFFIXES)
 
 
 @click.command("compile")
 @click.option(
-    "-o", "--output", metavar="FILE", help="The file to write (default: FILE with the suffix .rlo or .rlx)."
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="The file to write (default: FILE with the suffix .rlo or .rlx; of a library, libFILE.so).",
 )
 @click.option(
     "--emit",
     type=click.Choice(KINDS),
     help="Print the plan, its loops, LLVM IR or assembly, or for XLA StableHLO, or with --topology what the "
-    "devices send each other; write nothing.",
+    "devices send each other; write nothing.  Or a library for C and its header: shared, static, object.",
 )
 @click.option(
     "--machine",
@@ -50,6 +54,7 @@ KINDS = ("plan", "loops", "llvm", "asm", STABLEHLO, COLLECTIVES)
     metavar="NAME",
     help="A processor to compile for, several if repeated: native (the default), x86-64-v3, "
     "x86-64-v4+avx512vnni, ...; each machine that loads the file takes the best that it can run. "
+    "With --emit shared, also x86_64-linux-gnu, aarch64-linux-gnu, ... "
     "Or alone, xla, 'xla cpu', 'xla gpu', 'xla tpu': a file for what XLA compiles for.",
 )
 @click.option(
@@ -107,11 +112,17 @@ def compile_module(
     refuse_beside_loops(emit, machine, kernels)
     for_native = {"--machine": machine, "--batch": batch, "--report": report, "--report-all": report_all}
     is_xla = is_for_xla(target, emit, platform, size, topology, for_native)
-    if target and emit is not None and not is_xla:
+    as_library = is_library(
+        emit, target, {"--machine": machine, "--report": report, "--report-all": report_all}
+    )
+    if target and emit is not None and not is_xla and not as_library:
         raise click.UsageError("--target says what the file is for; --emit writes none")
-    if file == STDIN and output is None and emit is None:
+    if file == STDIN and output is None and (emit is None or as_library):
         raise click.UsageError("a program from standard input needs -o FILE")
-    if output is not None and not output.endswith(suffix(is_xla)):
+    if as_library:
+        assert emit is not None
+        output = library_output(file, emit, output)
+    elif output is not None and not output.endswith(suffix(is_xla)):
         other = "; `relay export` writes ONNX models" if output.endswith(".onnx") else ""
         raise click.BadParameter(f"the name must end in {suffix(is_xla)}{other}", param_hint="--output")
     from relay.driver.build import build, named_entries, with_batching
@@ -131,6 +142,10 @@ def compile_module(
         return
     if batch is not None:
         mod = with_batching(mod, names, batch)
+    if as_library:
+        assert output is not None
+        compile_to_library(mod, names, target, precision, output)
+        return
     if emit is not None:
         click.echo(intermediate_code(mod, names, emit, machine, kernels, precision).rstrip("\n"))
         return
