@@ -1,0 +1,1 @@
+"""A program made small that still shows what is wrong with it."""
