@@ -32,6 +32,7 @@ COMMANDS = {
     "opt": "Run passes and print the program.",
     "view": "Draw a program, and show it in a browser.",
     "diff": "Print what differs between two programs.",
+    "reduce": "Make a program that fails small.",
     "ops": "Show the manual of the operators, or of one.",
     "std": "Show the manual of the standard library, or of a part.",
     "import": "Import a model as a program.",
