@@ -356,6 +356,7 @@ def test_without_fallback_it_is_an_error():
         ({"options": {"threads": 0}}, "thread"),
         ({"options": {"precision": "f8"}}, "precision"),
         ({"options": {"fallback": 1}}, "`fallback` is True or False"),
+        ({"options": {"freeze": "yes"}}, "`freeze` is True or False"),
         ({"mode": "max-autotune"}, "no mode 'max-autotune'"),
     ],
     ids=str,
@@ -387,6 +388,52 @@ def test_parameters_and_large_results_are_not_copied():
     addresses = {a.ctypes.data for a in seen[0]}
     assert {t.data_ptr() for t in (module.weight, module.bias, x)} <= addresses
     same(found, module(x))
+
+
+def test_frozen_parameters_are_constants_until_they_change():
+    module, x = Small().eval(), torch.randn(2, 3, 8, 8)
+    run = relay(module, options={"freeze": True})
+    with torch.no_grad():
+        same(run(x), module(x))
+        same(run(x + 1), module(x + 1))
+        assert len(graphs()) == 1
+        module.out.bias += 1
+        same(run(x), module(x))
+        module.load_state_dict(Small().state_dict())
+        same(run(x), module(x))
+        module.conv.weight.data = torch.randn(8, 3, 3, 3)
+        same(run(x), module(x))
+    assert len(graphs()) == 4
+    same(gradients(run, x), gradients(module, x))
+    assert all_compiled()
+
+
+def test_frozen_buffers_that_change_stay_arguments():
+    class Counting(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(2))
+            self.register_buffer("count", torch.zeros(2))
+
+        def forward(self, x):
+            self.count += 1
+            return x * self.weight + self.count
+
+    run = relay(Counting(), options={"freeze": True})
+    with torch.no_grad():
+        for i in range(3):
+            same(run(torch.zeros(2)), torch.full((2,), i + 1.0))
+    assert len(graphs()) == 1
+
+
+def test_frozen_parameters_that_change_often_are_told_of(caplog):
+    module = nn.Linear(2, 2)
+    run = relay(module, options={"freeze": True})
+    with torch.no_grad(), caplog.at_level(logging.WARNING, "relay.torch"):
+        for _ in range(5):
+            module.weight += 1
+            same(run(torch.ones(2)), module(torch.ones(2)))
+    assert "omit `freeze`" in caplog.text
 
 
 def test_results_live_as_long_as_they_are_used():

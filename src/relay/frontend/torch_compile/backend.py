@@ -11,6 +11,7 @@ from relay.frontend.torch.library import pytorch
 from relay.frontend.torch_compile.calls import GraphCall
 from relay.frontend.torch_compile.decompositions import table
 from relay.frontend.torch_compile.draws import without_draws
+from relay.frontend.torch_compile.freezing import FrozenGraph, parameters_of_graph
 from relay.frontend.torch_compile.imported import import_graph
 from relay.frontend.torch_compile.options import Options, options_of
 from relay.frontend.torch_compile.records import RECORDS, GraphRecord
@@ -51,11 +52,24 @@ def needs_gradient(x: Any) -> bool:
 
 def compiled(name: str, options: Options, module: Any, example_inputs: Sequence[Any]) -> Callable[..., Any]:
     """A graph as machine code, or as PyTorch runs it."""
+    seen = seen_results(name, module)
+    places = parameters_of_graph() if options.freeze and name.endswith("inference") else ()
+    if places:
+        return FrozenGraph(name, places, partial(compiled_for, name, options, module, seen))
+    return compiled_for(name, options, module, seen, {})
+
+
+def compiled_for(
+    name: str, options: Options, module: Any, seen: int, constants: Mapping[int, Any]
+) -> Callable[..., Any]:
+    """A graph with the values of some arguments, of which programs may see the first results (what it cannot
+    be compiled for, without fallback).
+    """
     start = perf_counter()
     nodes = sum(fx.op == "call_function" for fx in module.graph.nodes)
     try:
         with pytorch("torch.utils._python_dispatch")._disable_current_modes():
-            found = machine_code(name, options, module)
+            found = machine_code(options, module, seen, constants)
         RECORDS.enter(GraphRecord(name, nodes, perf_counter() - start))
         return found
     except RelayError as error:
@@ -66,12 +80,13 @@ def compiled(name: str, options: Options, module: Any, example_inputs: Sequence[
         return pytorch("torch._functorch.aot_autograd").make_boxed_func(module)
 
 
-def machine_code(name: str, options: Options, module: Any) -> Callable[..., Any]:
+def machine_code(
+    options: Options, module: Any, seen: int, constants: Mapping[int, Any]
+) -> Callable[..., Any]:
     """A graph as machine code (`torch-unsupported`, `torch-type`, `no-native-code`)."""
     expect_cpu(module)
     without, draws = without_draws(module)
-    seen = seen_results(name, module)
-    graph = import_graph(without, {}, seen)
+    graph = import_graph(without, constants, seen)
     threads = pytorch().get_num_threads() if options.threads is None else options.threads
     built = build(graph.mod, threads=threads, precision=options.precision)
     traced = [fx.meta["val"] for fx in module.graph.nodes if fx.op == "placeholder"]

@@ -17,6 +17,9 @@ class Options:
     """How many threads loops take; None for as many as PyTorch has when the graph is compiled."""
     precision: str | None = None
     """The `precision` of `relay.build`: "bf16" or "f16"."""
+    freeze: bool = False
+    """Whether parameters become constants of graphs without derivatives, which are compiled again when they
+    change; a change by `tensor.data` is not seen."""
     fallback: bool = True
     """Whether PyTorch runs the graphs that cannot be compiled; else they are errors."""
 
@@ -32,8 +35,9 @@ def options_of(given: Mapping[str, Any] | None, mode: Any) -> Options:
         hint = "omit it; `options=` says how this backend compiles"
         fail("unknown-option", f'the backend "relay" of torch.compile has no mode {mode!r}', hint=hint)
     found = Options(**(given or {}))
-    if not isinstance(found.fallback, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
-        fail("option-value", f"`fallback` is True or False, not {found.fallback!r}")
+    for name in ("freeze", "fallback"):
+        if not isinstance(getattr(found, name), bool):
+            fail("option-value", f"`{name}` is True or False, not {getattr(found, name)!r}")
     if found.threads is not None:
         thread_count(found.threads, "threads")
     if found.precision is not None:
