@@ -33,6 +33,7 @@ python benchmarks/peers.py          # models, compared with ONNX Runtime, OpenVI
 python benchmarks/digits.py         # an epoch of examples/train_digits.py, compared with PyTorch
 python benchmarks/trees.py          # programs over trees, compared with PyTorch by levels and JAX
 python benchmarks/batching.py       # gradients of each example and Hessians, compared with JAX
+python benchmarks/torch_compile.py  # torch.compile, compared with inductor and eager mode
 python benchmarks/text.py           # a step of examples/train_text.py, compared with PyTorch
 python benchmarks/decode.py         # language models, compared with llama.cpp
 python benchmarks/costs.py          # calls, compile times, memory
@@ -56,6 +57,19 @@ times is least affected by other load on the machine. A dash is a system that wa
 
 The machine was otherwise nearly idle. Worker threads spin for a while before they sleep (those of ONNX
 Runtime for 60 ms), so the next system starts only when they sleep.
+"""
+
+TORCH_WAYS = ("Relay", "Relay, frozen", "inductor", "eager")
+TORCH_COMPILE = """
+## torch.compile
+
+`torch.compile(model, backend="relay")` beside inductor and eager mode, on models of torchvision (a picture of
+224 by 224) and transformers (six layers of width 384, two texts of 128 tokens), weights random, 2 threads, by
+`benchmarks/torch_compile.py`: milliseconds of a call, and the time of a peer divided by Relay's in the same
+round, the median of 11 rounds and its 95% interval. Parameters are arguments of the program, as inductor has
+them by default; frozen is `options={"freeze": True}`. Every model is one graph, compiled as a whole, and one
+forward and one backward graph in training. Compile time is that of the first call, with empty caches. The
+machine, an AMD EPYC (2 cores, avx512), was busy; the benchmark ran with real-time priority.
 """
 
 QUANTISED = """
@@ -128,6 +142,8 @@ def page(data: dict[str, Any]) -> str:
         parts += [models_table([e for e in models if e["threads"] == n], n) for n in (2, 1)]
         parts += [failures(models), "\n![Ratios of the best peer's time to Relay's](performance.png)\n"]
     parts.append(QUANTISED)
+    if "torch_compile" in data:
+        parts.append(torch_compile_section(data["torch_compile"]))
     if "digits" in data:
         parts.append(digits_table(data["digits"]))
     if "text" in data:
@@ -150,6 +166,30 @@ def page(data: dict[str, Any]) -> str:
         parts.append(KERNELS)
         parts += [kernels_table([e for e in data["kernels"] if e["threads"] == n], n) for n in (2, 1)]
     return "".join(parts)
+
+
+def torch_compile_section(entries: Sequence[Any]) -> str:
+    """Models by `torch.compile`: in inference, and steps of training."""
+    parts = [TORCH_COMPILE]
+    for trains, title in ((False, "In inference mode"), (True, "With derivatives")):
+        rows: list[list[str]] = []
+        for e in (e for e in entries if e["trains"] is trains):
+            ways = [way for way in TORCH_WAYS if not (trains and "frozen" in way)]
+            times = [f"{1e3 * e[way]['median']:.3g}" for way in ways]
+            gaps = [spread(e[way][peer]) for way in ways[:-2] for peer in ("inductor", "eager")]
+            seconds = [f"{e[way]['compile']:.1f}" for way in ("Relay", "inductor")]
+            rows.append([e["model"], *times, *gaps, *seconds])
+        if rows:
+            ours = ["Relay"] if trains else ["Relay", "frozen"]
+            heads = ["model", *ours, "inductor", "eager"]
+            heads += [f"{peer} / {way}" for way in ours for peer in ("inductor", "eager")]
+            parts.append(f"\n{title}:\n\n{table([*heads, 'compile: Relay, s', 'inductor, s'], rows)}")
+    return "".join(parts)
+
+
+def spread(found: dict[str, float]) -> str:
+    """A ratio and its interval."""
+    return f"{found['ratio']:.2f} ({found['low']:.2f}-{found['high']:.2f})"
 
 
 def environment(machine: dict[str, Any]) -> str:
