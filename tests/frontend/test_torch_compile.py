@@ -303,6 +303,58 @@ def test_random_numbers_are_those_of_eager_mode():
     assert all_compiled()
 
 
+def test_numbers_of_a_computed_distribution_are_left_to_pytorch():
+    def f(x):
+        return torch.multinomial(x * 2, 2)
+
+    x = torch.tensor([1.0, 2.0, 3.0])
+    torch.manual_seed(0)
+    expected = f(x)
+    torch.manual_seed(0)
+    assert torch.equal(relay(f)(x), expected)
+    assert not graphs()[0].is_compiled
+
+
+@torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True, capture_scalar_outputs=True)
+def test_sizes_that_depend_on_data():
+    def f(x):
+        return x.nonzero().t(), x[x > 0] * x.sum().item()
+
+    run = relay(f, fullgraph=True)
+    for x in (torch.tensor([1.0, 0, 2]), torch.tensor([0.0, 0, 3])):
+        same(run(x), f(x))
+    assert all_compiled()
+    assert len(graphs()) == 1
+
+
+def test_derivatives_of_the_user_and_of_checkpoints():
+    class Seven(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 7
+
+    def f(x):
+        y = torch.utils.checkpoint.checkpoint(lambda y: y.sin().exp(), x, use_reentrant=False)
+        return Seven.apply(y).sum()
+
+    x = torch.randn(3, requires_grad=True)
+    same(torch.autograd.grad(relay(f)(x), x), torch.autograd.grad(f(x), x))
+    assert all_compiled()
+
+
+def test_control_flow_of_pytorch_is_that_of_relay():
+    def f(x):
+        return torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x - 1, (x,))
+
+    run = relay(f, fullgraph=True)
+    same((run(torch.ones(2)), run(-torch.ones(2))), (torch.full((2,), 2.0), torch.full((2,), -2.0)))
+    assert all_compiled()
+
+
 def test_dropout_trains_as_in_eager_mode():
     module = nn.Sequential(nn.Linear(6, 6), nn.Dropout(0.5), nn.Linear(6, 2))
     x = torch.randn(3, 6)
@@ -424,6 +476,13 @@ def test_frozen_buffers_that_change_stay_arguments():
         for i in range(3):
             same(run(torch.zeros(2)), torch.full((2,), i + 1.0))
     assert len(graphs()) == 1
+
+
+def test_frozen_parameters_may_be_made_in_inference_mode():
+    with torch.inference_mode():
+        module, x = nn.Linear(3, 3), torch.ones(2, 3)
+        same(relay(module, options={"freeze": True})(x), module(x))
+    assert all_compiled()
 
 
 def test_frozen_parameters_that_change_often_are_told_of(caplog):

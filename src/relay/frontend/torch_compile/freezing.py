@@ -24,10 +24,16 @@ def parameters_of_graph() -> tuple[int, ...]:
     return tuple([i for i in metadata.static_input_indices if not metadata.input_info[i].mutates_data])
 
 
+def version(x: Any) -> int:
+    """How often a tensor was changed; PyTorch does not count it of those that inference mode made."""
+    return 0 if x.is_inference() else x._version
+
+
 class FrozenGraph:
     """A graph that is compiled when it is called first, and anew after its parameters have changed.
 
-    A change is seen by the address and the version that PyTorch counts; one by `tensor.data` is not counted.
+    A change is seen by the address and the version that PyTorch counts; one by `tensor.data`, or of a tensor
+    that inference mode made, is not counted.
     """
 
     def __init__(self, name: str, places: Sequence[int], compile: Callable[[dict[int, Any]], Call]) -> None:
@@ -43,7 +49,7 @@ class FrozenGraph:
 
     def __call__(self, args: list[Any]) -> list[Any]:
         """The results."""
-        key = [(args[i].data_ptr(), args[i]._version) for i in self.places]
+        key = [(args[i].data_ptr(), version(args[i])) for i in self.places]
         made = self.made
         if made is None or made[0] != key:
             self.count += 1
