@@ -12,6 +12,7 @@ from relay.cli.calls import command, entry_of
 from relay.cli.files import read_module
 from relay.cli.inputs import Input, arrange, read_weights
 from relay.cli.progress import progress
+from relay.cli.reports import json_option, print_json
 from relay.cli.run import refuse_options
 from relay.diagnostic import fail
 from relay.ir.dtype import is_float, to_numpy
@@ -53,10 +54,17 @@ class Runner:
     metavar="N",
     help="The number of timed rounds (default: 15).",
 )
+@json_option
 @click.argument("file")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def bench(
-    file: str, args: Sequence[str], entry: str, weights: str | None, backend: Sequence[str], rounds: int
+    file: str,
+    args: Sequence[str],
+    entry: str,
+    weights: str | None,
+    backend: Sequence[str],
+    rounds: int,
+    as_json: bool,
 ) -> None:
     """Time the program in FILE on inputs, as `relay run` takes them.
 
@@ -82,7 +90,19 @@ def bench(
         for _ in range(rounds):
             for r in runners:
                 r.times.append(timed(r))
-    show(runners)
+    if as_json:
+        print_json([runner_object(r) for r in runners])
+    else:
+        show(runners)
+
+
+def runner_object(r: Runner) -> dict[str, Any]:
+    """The times of a backend for machines, in seconds."""
+    from relay.backend.native.host.timing import BenchmarkResult
+
+    found = BenchmarkResult(r.times)
+    times = {"median_s": found.median, "min_s": found.min, "times_s": r.times}
+    return {"backend": r.name, "first_result_s": r.prepared, **times}
 
 
 def prepared(name: str, mod: IRModule, what: Expr, arrays: Sequence[Any]) -> Runner:

@@ -1,26 +1,32 @@
 """`relay check FILE…`: every diagnostic of every file, without running anything."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import click
 
 from relay.cli.files import display_name, programs, read_module
+from relay.cli.reports import diagnostic_object, json_option, print_json
 from relay.diagnostic import RelayError, Report
 from relay.ir.module import IRModule
 
 
 @click.command()
 @click.option("--types", is_flag=True, help="Print each module with all types filled in.")
+@json_option
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-def check(files: Sequence[str], types: bool) -> int:
+def check(files: Sequence[str], types: bool, as_json: bool) -> int:
     """Parse and type-check each FILE (`-` is standard input, a folder all programs in it); print errors and
     warnings.
     """
-    bad = 0
+    if types and as_json:
+        raise click.UsageError("--types prints programs: leave --json out")
+    bad, objects = 0, list[dict[str, Any]]()
     for name in programs(files):
         report = Report()
         mod = check_one(name, report)
-        for diagnostic in report.diagnostics:
+        objects += [diagnostic_object(d, display_name(name)) for d in report.diagnostics]
+        for diagnostic in () if as_json else report.diagnostics:
             click.echo(diagnostic.render() + "\n", err=True)
         if report.errors:
             bad += 1
@@ -29,6 +35,8 @@ def check(files: Sequence[str], types: bool) -> int:
 
             click.echo(module_text(mod).rstrip("\n"))
         click.echo(f"{display_name(name)}: {_count(report)}", err=True)
+    if as_json:
+        print_json(objects)
     return 1 if bad else 0
 
 

@@ -6,6 +6,7 @@ from importlib.resources import files
 
 import click
 
+from relay.cli.reports import json_option, print_json
 from relay.cli.terminal import fitted, is_watched
 from relay.diagnostic import did_you_mean, fail
 
@@ -29,11 +30,20 @@ def page_summary(page: str) -> str:
     return " ".join(prose.split()).partition(". ")[0].rstrip(".").replace("`", "")
 
 
+def page_object(code: str, page: str) -> dict[str, str]:
+    """The page of an error for machines."""
+    return {"code": code, "summary": page_summary(page), "page": page}
+
+
 @click.command()
 @click.argument("code", required=False)
-def explain(code: str | None) -> None:
+@json_option
+def explain(code: str | None, as_json: bool) -> None:
     """Explain the error CODE: an example that causes it, and how to fix it.  Lists all without CODE."""
     known = pages()
+    if code is None and as_json:
+        print_json([page_object(c, known[c]) for c in known])
+        return
     if code is None:
         width = max(map(len, known), default=0)
         click.echo(fitted([f"{name:{width}}  {page_summary(page)}" for name, page in known.items()]))
@@ -46,7 +56,9 @@ def explain(code: str | None) -> None:
             f"there is no error code `{code}`",
             hint=did_you_mean(code, known) or "`relay explain` lists all codes",
         )
-    if is_watched(sys.stdout):
+    if as_json:
+        print_json([page_object(code, known[code])])
+    elif is_watched(sys.stdout):
         from rich.console import Console
         from rich.markdown import Markdown
 

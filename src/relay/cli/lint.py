@@ -1,6 +1,5 @@
 """`relay lint FILE…`: what could be written better, and the edits that do it."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ import click
 
 from relay.cli.files import STDIN, display_name, programs, read_text, write_bytes
 from relay.cli.progress import progress
-from relay.cli.reports import diagnostic_object
+from relay.cli.reports import diagnostic_object, json_option, print_json
 from relay.diagnostic import RelayError
 
 
@@ -17,7 +16,7 @@ from relay.diagnostic import RelayError
 @click.option("--select", metavar="RULES", help="Apply these rules, by names with commas, or `all`.")
 @click.option("--ignore", metavar="RULES", help="Leave these rules out.")
 @click.option("--fix", is_flag=True, help="Make the edits that are known, and format what they change.")
-@click.option("--json", "as_json", is_flag=True, help="Print a list of what is found in JSON.")
+@json_option
 @click.option("--rules", "lists", is_flag=True, help="List the rules.")
 @click.argument("files", nargs=-1, metavar="FILE...")
 def lint(
@@ -59,7 +58,7 @@ def lint(
                 for d, _ in found:
                     click.echo(d.render() + "\n", err=True)
     if as_json:
-        click.echo(json.dumps(objects, indent=2))
+        print_json(objects)
     click.echo(counted(count, sum([o["fixable"] for o in objects]), fixes), err=True)
     return 1 if count else 0
 

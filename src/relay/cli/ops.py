@@ -11,6 +11,7 @@ import click
 from relay.cli.explain import pages
 from relay.cli.manual import EXAMPLE, examples, fact, filled, prose
 from relay.cli.op_errors import errors
+from relay.cli.reports import json_option, print_json
 from relay.cli.terminal import fitted
 from relay.diagnostic import did_you_mean, fail
 from relay.ir.module import IRModule
@@ -31,21 +32,35 @@ SETS = {
 @click.command()
 @click.argument("name", required=False)
 @click.option("--search", metavar="WORDS", help="The operators on whose page all these words stand.")
-def ops(name: str | None, search: str | None) -> None:
+@json_option
+def ops(name: str | None, search: str | None, as_json: bool) -> None:
     """Show the operator manual: the page of operator NAME, or a table of the operators of group NAME.
 
     Without NAME the table has all operators.
     """
     names = sorted(registry)
     group = [n for n in names if name and n.rpartition(".")[0] == name]
+    chosen = group if name is not None else names
     if search is not None:
-        click.echo(operator_table(found_by(search, group or names if name is None else group)))
-    elif name is None:
-        click.echo(operator_table(names))
-    elif group:
-        click.echo(operator_table(group))
-    else:
+        chosen = found_by(search, chosen)
+    is_page = search is None and name is not None and not group
+    if as_json:
+        classes = [find(name)] if is_page and name is not None else [registry[n] for n in chosen]
+        print_json([operator_object(cls) for cls in classes])
+    elif is_page and name is not None:
         click.echo(operator_page(find(name)))
+    else:
+        click.echo(operator_table(chosen))
+
+
+def operator_object(cls: type[Operator]) -> dict[str, str]:
+    """An operator for machines."""
+    return {
+        "name": cls.name,
+        "call": call(cls),
+        "summary": first_sentence(cls),
+        "page": operator_page(cls),
+    }
 
 
 def find(name: str) -> type[Operator]:

@@ -5,16 +5,24 @@ from typing import TYPE_CHECKING
 
 import click
 
+from relay.cli.reports import json_option, print_json
+
 if TYPE_CHECKING:
     from relay.transform.rewriting.registry import Rule
 
 
 @click.command()
 @click.argument("name", required=False)
-def passes(name: str | None) -> None:
+@json_option
+def passes(name: str | None, as_json: bool) -> None:
     """Show the page of pass NAME, with its options and an example, or a table of all passes."""
-    from relay.transform.rewriting.registry import find
+    from relay.transform.rewriting.registry import find, load_all, registry
 
+    if as_json:
+        load_all()
+        rules = [registry[n] for n in sorted(registry)] if name is None else [find(name)]
+        print_json([{"name": r.name, "summary": pass_summary(r), "page": pass_page(r)} for r in rules])
+        return
     click.echo(pass_table() if name is None else pass_page(find(name)))
 
 

@@ -1,9 +1,20 @@
-"""Diagnostics for machines."""
+"""What commands print for machines."""
 
+import json
 from typing import Any
+
+import click
 
 from relay.diagnostic import Diagnostic, PythonSource
 from relay.hints import HINTS
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print it in JSON.")
+"""The option that asks for it."""
+
+
+def print_json(value: Any) -> None:
+    """Print a value in JSON, as the only thing on standard output."""
+    click.echo(json.dumps(value, indent=2))
 
 
 def diagnostic_object(d: Diagnostic, file: str) -> dict[str, Any]:

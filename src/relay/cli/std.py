@@ -1,11 +1,12 @@
 """`relay std [NAME]`: the manual of the standard library, written from its modules."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import click
 
 from relay.cli.manual import EXAMPLE, examples, fact, filled, prose
+from relay.cli.reports import json_option, print_json
 from relay.cli.terminal import fitted
 from relay.diagnostic import did_you_mean, fail
 from relay.text.imports import STANDARD, standard_names, standard_text
@@ -27,14 +28,18 @@ class Entry:
 
 @click.command()
 @click.argument("name", required=False)
-def std(name: str | None) -> None:
+@json_option
+def std(name: str | None, as_json: bool) -> None:
     """Show the manual of the standard library: the page of a function or data type, or a table of a module.
 
     Without NAME the table has all modules.
     """
     modules = {m: entries(m) for m in standard_names()}
     module = name.removeprefix(STANDARD) if name else ""
-    if name is None:
+    if as_json:
+        several = modules if name is None else {module: modules.get(module) or [find_entry(name, modules)]}
+        print_json([asdict(e) for found in several.values() for e in found])
+    elif name is None:
         click.echo(table({m: found for m, found in modules.items() if found}))
     elif modules.get(module):
         click.echo(table({module: modules[module]}))
