@@ -3,6 +3,7 @@
 import html
 import re
 
+import numpy as np
 import pytest
 
 import relay
@@ -32,6 +33,23 @@ def test_colours_follow_names_strings_and_comments() -> None:
     shown = mod._repr_mimebundle_()["text/html"]
     assert '>%"a b"</span>' in shown
     assert '>"if %x // 1"</span>' in shown
+
+
+def test_types_compiled_programs_and_profiles_are_shown() -> None:
+    mod = relay.infer(relay.parse(PROGRAM))
+    assert plain(mod.type_of(mod["main"])._repr_mimebundle_()["text/html"]).startswith(
+        "fn(Tensor[(2,), float32])"
+    )
+    built = relay.build(mod)
+    shown = built._repr_mimebundle_()
+    assert plain(shown["text/html"]) == "def @main(%x: Tensor[(2,), float32]) -> Tensor[(2,), float32]"
+    assert shown["text/plain"] == "<compiled @main>"
+    assert (
+        built.profile(np.ones(2, "float32"), repeat=1)
+        ._repr_html_()
+        .startswith('<iframe sandbox="allow-scripts"')
+    )
+    assert mod.view()._repr_html_().startswith('<iframe sandbox="allow-scripts"')
 
 
 def test_of_a_long_program_the_beginning_is_shown() -> None:

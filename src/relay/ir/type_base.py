@@ -64,6 +64,9 @@ class Type:
         """Whether values of this type are made of tensors and tuples alone."""
         return not self.flags & HAS_OBJECT
 
+    def _repr_mimebundle_(self, **_: Value) -> dict[str, str]:
+        return hooks.display(self)
+
     def same_as(self, other: object) -> bool:
         """Whether `other` is this very type."""
         return self is other

@@ -6,6 +6,7 @@ from typing import Any
 
 from relay.interpreter.profile import Change, ProfilingInterpreter, live_at_peak
 from relay.ir.module import IRModule
+from relay.picture.page import framed
 from relay.picture.profile import Held, Moment, ProfileData, Spent, memory_text, place_text
 from relay.picture.profile_page import profile_page
 from relay.picture.times import format_seconds
@@ -38,6 +39,9 @@ class InterpreterProfile:
         for label, seconds in data.outside:
             lines.append(f"{format_seconds(seconds):>10}{seconds / data.seconds:>8.1%}{'':>9}  ({label})")
         return "\n".join([*lines, *memory_text(data)])
+
+    def _repr_html_(self) -> str:
+        return framed(self.html(), f"profile of @{self.data.name}")
 
     def html(self) -> str:
         """A page that stands alone: a flame graph, memory over time, the program with time on it."""

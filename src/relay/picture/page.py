@@ -8,6 +8,8 @@ from relay.picture.assets import LIBRARY, asset
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 """The page asks for nothing, and sends nothing."""
+NOTEBOOK_HEIGHT_PIXELS = 520
+"""How tall a picture is in a notebook."""
 
 
 def page_text(data: dict[str, Any], title: str) -> str:
@@ -43,3 +45,12 @@ def document(title: str, styles: list[str], scripts: list[str], data: dict[str, 
 def as_script(data: dict[str, Any]) -> str:
     """JSON that no text inside of it can end the script with."""
     return json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+
+
+def framed(page: str, title: str, height: int = NOTEBOOK_HEIGHT_PIXELS) -> str:
+    """A page inside of another, which its scripts cannot reach."""
+    style = f"width:100%;height:{height}px;border:1px solid #8888;border-radius:6px"
+    return (
+        f'<iframe sandbox="allow-scripts" title="{escape(title)}" style="{style}" '
+        f'srcdoc="{escape(page)}"></iframe>'
+    )

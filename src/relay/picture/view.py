@@ -2,7 +2,6 @@
 
 import webbrowser
 from collections.abc import Callable
-from html import escape
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
@@ -13,12 +12,9 @@ from relay.picture.data import page_data
 from relay.picture.dot import dot_text
 from relay.picture.drawing import MAX_SHOWN_NODES, svg_text
 from relay.picture.graph import Graph
-from relay.picture.page import page_text
+from relay.picture.page import framed, page_text
 from relay.picture.program import graph_of
 from relay.text.files import write_atomically
-
-NOTEBOOK_HEIGHT_PIXELS = 520
-"""How tall a picture is in a notebook."""
 
 
 class View:
@@ -76,15 +72,6 @@ class View:
 def counted(n: int, word: str) -> str:
     """`1 node`, `1,234 nodes`."""
     return f"{n:,} {word}{'' if n == 1 else 's'}"
-
-
-def framed(page: str, title: str, height: int = NOTEBOOK_HEIGHT_PIXELS) -> str:
-    """A page inside of another, which its scripts cannot reach."""
-    style = f"width:100%;height:{height}px;border:1px solid #8888;border-radius:6px"
-    return (
-        f'<iframe sandbox="allow-scripts" title="{escape(title)}" style="{style}" '
-        f'srcdoc="{escape(page)}"></iframe>'
-    )
 
 
 def view(mod: IRModule, name: str = "program", *, fused: bool = True) -> View:

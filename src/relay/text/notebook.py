@@ -28,9 +28,13 @@ COLOURS = {
 
 
 def display(program: Any) -> dict[str, str]:
-    """A module or an expression by the kind of text: plain, and HTML."""
-    text = str(program)
-    text = beginning(text.rstrip("\n"))
+    """A module, an expression or a type by the kind of text: plain, and HTML."""
+    return shown(str(program).rstrip("\n"))
+
+
+def shown(text: str) -> dict[str, str]:
+    """A text of the language by the kind of text: plain, and HTML."""
+    text = beginning(text)
     coloured = PIECE.sub(_coloured, escape(text, quote=False))
     return {"text/plain": text, "text/html": f'<pre class="relay">{coloured}</pre>'}
 

@@ -161,6 +161,18 @@ class CompiledModule:
     def __repr__(self) -> str:
         return f"<compiled {', '.join([f'@{n}' for n in self.entries])}>"
 
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        from relay.text.notebook import shown
+
+        lines = [signature_text(name, self.header(name)) for name in self.entries]
+        return {**shown("\n".join(lines)), "text/plain": repr(self)}
+
+
+def signature_text(name: str, header: Function) -> str:
+    """`def @f(%x: Tensor[(2,), float32]) -> float32`."""
+    params = ", ".join([f"%{p.name_hint}: {p.type_annotation}" for p in header.params])
+    return f"def @{name}({params}) -> {header.ret_type}"
+
 
 def callable_module(
     artefact: Artefact,

@@ -24,6 +24,7 @@ from relay.backend.native.program.instrumentation import (
 )
 from relay.backend.native.runtime.threads import default_threads
 from relay.ir.module import IRModule
+from relay.picture.page import framed
 from relay.picture.profile import Held, Moment, ProfileData, Spent, memory_text
 from relay.picture.profile_page import profile_page
 from relay.picture.times import format_seconds
@@ -131,6 +132,9 @@ class Profile:
             "largest results",
             self.source,
         )
+
+    def _repr_html_(self) -> str:
+        return framed(self.html(), f"profile of @{self.name}")
 
     def html(self) -> str:
         """A page that stands alone: a flame graph, memory over time, the program with time on it."""
