@@ -45,6 +45,7 @@ _NAMES = {
     "relay.driver.c_library": "write_library",
     "relay.driver.executor": "create_executor run",
     "relay.backend.xla.processes": "distributed",
+    "relay.notebook.extension": "load_ipython_extension unload_ipython_extension",
     "relay.tracing.function": "function",
     "relay.tracing.branches": "cond switch",
     "relay.tracing.loops": "fori while_loop",

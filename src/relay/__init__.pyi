@@ -142,6 +142,10 @@ from relay.ir.type_functor import (
 )
 from relay.ir.vars import all_vars as all_vars, bound_vars as bound_vars, free_vars as free_vars
 from relay.ir.walk import fold as fold, post_order as post_order, rewrite as rewrite
+from relay.notebook.extension import (
+    load_ipython_extension as load_ipython_extension,
+    unload_ipython_extension as unload_ipython_extension,
+)
 from relay.op.base import Operator as Operator
 from relay.op.column import Column as Column
 from relay.op.registry import operator as operator

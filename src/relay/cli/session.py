@@ -101,12 +101,12 @@ class Session:
         self.values |= dict(zip(names, zip(values, types, strict=True), strict=True))
         return ""
 
-    def closed(self, text: str) -> tuple[Function, list[Any]]:
+    def closed(self, text: str, source_name: str = "<input>") -> tuple[Function, list[Any]]:
         """An expression as a function of the values that it names, with these; its types are known."""
-        e: Expr = parse_expr(text, "<input>", self.mod)
+        e: Expr = parse_expr(text, source_name, self.mod)
         free = {v: v.name_hint for v in free_vars(e)}
         known = [v for v, name in free.items() if name in self.values]
-        params = {v: Var(name, self.values[name][1]) for v, name in free.items() if v in known}
+        params = {v: Var(name, self.values[name][1], span=v.span) for v, name in free.items() if v in known}
         from relay.ir.bind import substitute
 
         fn = Function(tuple(params.values()), substitute(e, dict(params)))
@@ -114,9 +114,9 @@ class Session:
         assert isinstance(typed, Function)
         return typed, [self.values[free[v]][0] for v in known]
 
-    def evaluated(self, text: str) -> tuple[Any, Type | None]:
+    def evaluated(self, text: str, source_name: str = "<input>") -> tuple[Any, Type]:
         """The value of an expression, and its type."""
-        fn, values = self.closed(text)
+        fn, values = self.closed(text, source_name)
         return self.applied(fn, values, self.backend), fn.ret_type or type_of(fn.body)
 
     def applied(self, fn: Function, values: Sequence[Any], backend: str) -> Any:
@@ -129,9 +129,9 @@ class Session:
 
     # --- commands
 
-    def type(self, text: str) -> str:
+    def type(self, text: str, source_name: str = "<input>") -> str:
         """The type of an expression."""
-        fn, _ = self.closed(text)
+        fn, _ = self.closed(text, source_name)
         return str(fn.ret_type or type_of(fn.body))
 
     def passes(self, text: str) -> str:

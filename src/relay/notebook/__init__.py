@@ -1,0 +1,1 @@
+"""Relay in notebooks: `%load_ext relay`."""
