@@ -318,7 +318,7 @@ def test_numbers_of_a_computed_distribution_are_left_to_pytorch():
 @torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True, capture_scalar_outputs=True)
 def test_sizes_that_depend_on_data():
     def f(x):
-        return x.nonzero().t(), x[x > 0] * x.sum().item()
+        return x.nonzero().t(), x.nonzero().t() + 1, x[x > 0] * x.sum().item()
 
     run = relay(f, fullgraph=True)
     for x in (torch.tensor([1.0, 0, 2]), torch.tensor([0.0, 0, 3])):

@@ -112,8 +112,8 @@ class GraphCall:
         self.sizes = SizesOfCall(traced)
         self.makers = [out_of(t) for t in graph.computed]
         self.results = graph.results
-        views = {r.value for r in graph.results[:seen] if r.kind in ("computed", "view")}
-        self.rearranged = [(i, graph.computed[i]) for i in views if not is_dense(graph.computed[i])]
+        shown = {r.value for r in graph.results[:seen] if r.kind in ("computed", "view")}
+        self.rearranged = [(i, t) for i, t in enumerate(graph.computed) if i in shown and self.lies_apart(t)]
 
     def __call__(self, args: list[Any]) -> list[Any]:
         """The results."""
@@ -125,6 +125,10 @@ class GraphCall:
         results = [result(r, made, given) for r in self.results]
         args.clear()
         return results
+
+    def lies_apart(self, traced: Any) -> bool:
+        """Whether a result has strides of its own, which the arguments decide."""
+        return not is_dense(traced) and all(map(self.sizes.knows, (*traced.shape, *traced.stride())))
 
     def strided(self, x: Any, traced: Any, args: Sequence[Any]) -> Any:
         """A tensor with the strides that PyTorch traced, which views of it rely on."""
