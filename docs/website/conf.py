@@ -33,6 +33,7 @@ toc_object_entries_show_parents = "hide"
 html_theme = "pydata_sphinx_theme"
 html_title = "Relay"
 html_static_path = [str(HERE / "static")]
+html_favicon = str(HERE / "static" / "icon.svg")
 html_css_files = ["site.css"]
 html_show_sphinx = False
 html_copy_source = False

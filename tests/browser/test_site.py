@@ -53,7 +53,6 @@ def test_a_page_fits_and_is_accessible(
     site, page, width, scheme, open_page, fits, accessible, screenshot
 ) -> None:
     opened = open_page(site + page, width=width, scheme=scheme)
-    opened.wait_for_load_state("networkidle")
     screenshot(opened, f"{page.replace('/', '-').partition('.html')[0]}-{width}-{scheme}")
     fits(opened)
     accessible(opened)
@@ -80,7 +79,6 @@ def test_the_schemes_differ_and_the_reader_can_choose(site, open_page) -> None:
 @pytest.mark.parametrize("width", [PHONE, DESKTOP])
 def test_search_finds_an_operator(site, width, open_page, screenshot) -> None:
     page = open_page(site + "index.html", width=width)
-    page.wait_for_load_state("networkidle")
     page.keyboard.press("Control+k")
     page.keyboard.type("nn.conv2d")
     screenshot(page, f"search-{width}")
@@ -92,7 +90,6 @@ def test_search_finds_an_operator(site, width, open_page, screenshot) -> None:
 
 def test_the_keyboard_leads_past_the_header_and_through_the_page(site, open_page) -> None:
     page = open_page(site + "language.html")
-    page.wait_for_load_state("networkidle")
     page.keyboard.press("Tab")
     assert "Skip to main content" in page.evaluate("document.activeElement.innerText")
     page.keyboard.press("Enter")
@@ -102,7 +99,6 @@ def test_the_keyboard_leads_past_the_header_and_through_the_page(site, open_page
 
 def test_a_phone_has_the_contents_behind_a_button(site, open_page, accessible, screenshot) -> None:
     page = open_page(site + "language.html", width=PHONE)
-    page.wait_for_load_state("networkidle")
     entry = page.locator("#pst-primary-sidebar-modal a", has_text="Batching")
     assert not entry.is_visible()
     button = page.locator("button.primary-toggle")
@@ -120,7 +116,6 @@ def test_programs_are_coloured_and_charts_are_shown(site, open_page) -> None:
     assert page.locator(".highlight-relay .kd").count() > 50
     assert page.locator(".highlight-relay .err").count() == 0
     page = open_page(site + "performance.html", scheme="dark")
-    page.wait_for_load_state("networkidle")
     widths = page.evaluate(
         "[...document.querySelectorAll('img.chart')].map(x => [x.naturalWidth, x.offsetWidth])"
     )
