@@ -74,7 +74,8 @@ def manual() -> str:
     lines = [
         "# Passes",
         "",
-        "What `relay passes NAME` shows, for each of them.  `pytest --bless` writes this page.",
+        "The passes by name, each with its options and an example: what `relay passes NAME` shows."
+        "  `pytest --bless` writes this page.",
     ]
     for rule in own:
         head, _, *rest = pass_page(rule).splitlines()
