@@ -45,6 +45,7 @@ SECTIONS = {
     "relay.driver": "Compiling and running",
     "relay.backend": "Compiling and running",
     "relay.tracing": "Python functions",
+    "relay.notebook": "Notebooks",
 }
 """Titles of the parts of the page of `relay`, by where a name is defined."""
 CONSTANTS = {
@@ -106,7 +107,7 @@ def module_page(module: str, documented: dict[int, str]) -> str:
 def section(name: str) -> str:
     """The part of the page of `relay` that a name stands in."""
     home = relay._HOME.get(name) or relay._RENAMED[name][0]
-    return next(SECTIONS[h] for h in (home, *prefixes(home)) if h in SECTIONS)
+    return next((SECTIONS[h] for h in (home, *prefixes(home)) if h in SECTIONS), "More")
 
 
 def prefixes(path: str) -> Iterator[str]:
