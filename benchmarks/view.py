@@ -56,7 +56,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         full, empty = Path(folder, "large.html"), Path(folder, "empty.html")
         full.write_text(html)
-        empty.write_text("<!doctype html><body data-ready>")
+        empty.write_text("<!doctype html><body>empty</body>")
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         pairs = [
             (opened(browser, full.as_uri(), "body[data-ready]"), opened(browser, empty.as_uri(), "body"))

@@ -5,7 +5,7 @@
   `<!-- fails -->`: it ends in the diagnostic that follows, and `<!-- check -->`: `relay check` gives it.
 - ```python: executed, one namespace per page; the text block is its output.
   Marked `<!-- process -->` it runs in a process of its own, and `<!-- peer: NAME -->` is a program of another
-  system, which `test_coming_from.py` runs.
+  system, which `test_coming_from.py` runs, or a cell of IPython, which `tests/notebook` runs.
 - ```sh: its `relay …` lines; what `.ci/run` executes instead is marked `<!-- ci: … -->`.
 """
 
