@@ -17,6 +17,7 @@ from website.links import ROOT
 from website.pages import site_pages
 
 PICTURES = (".png", ".svg")
+HERE = Path(__file__).resolve().parent
 
 
 def main() -> int:
@@ -31,7 +32,7 @@ def main() -> int:
         shutil.rmtree(folder, ignore_errors=True)
     print(f"{write(pages)} pages in {time.perf_counter() - start:.1f} s", flush=True)
     options = ["--fail-on-warning", "--keep-going", "--quiet", "--jobs", args.jobs]
-    folders = ["--conf-dir", str(Path(__file__).parent), "--doctree-dir", str(read), str(pages), str(html)]
+    folders = ["--conf-dir", str(HERE), "--doctree-dir", str(read), str(pages), str(html)]
     status = sphinx(["--builder", "html", *options, *folders])
     print(f"{html / 'index.html'} after {time.perf_counter() - start:.1f} s")
     return status
@@ -44,7 +45,7 @@ def write(folder: Path) -> int:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
     for picture in sorted((ROOT / "docs").rglob("*")):
-        if picture.suffix in PICTURES:
+        if picture.suffix in PICTURES and HERE not in picture.parents:
             shutil.copyfile(picture, folder / picture.relative_to(ROOT / "docs"))
     draw_all(charts, folder)
     return len(found)
