@@ -84,7 +84,9 @@ class Places:
 
 
 def size_text(count: float) -> str:
-    """A number of bytes, in MB, or kB where it is small."""
+    """A number of bytes, in MB, or in kB or B where it is small."""
+    if count < 1000:
+        return f"{count:.0f} B"
     return f"{count / 1e6:.1f} MB" if count >= 1e5 else f"{count / 1e3:.1f} kB"
 
 

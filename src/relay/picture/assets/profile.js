@@ -5,7 +5,7 @@
   const profile = JSON.parse(document.getElementById("data").textContent).profile;
   const get = id => document.getElementById(id), {escape, time, cut} = Picture;
   const HEIGHT = 20, WIDTH = 1000, CHARACTER = 6.7;
-  const bytes = n => n >= 1e5 ? (n / 1e6).toFixed(1) + " MB" : (n / 1e3).toFixed(1) + " kB";
+  const bytes = n => n < 1000 ? n + " B" : n >= 1e5 ? (n / 1e6).toFixed(1) + " MB" : (n / 1e3).toFixed(1) + " kB";
   const share = seconds => `${time(seconds)}, ${(100 * seconds / profile.seconds).toFixed(1)} %`;
 
   // The call, its definitions, their lines, and what is computed there; beside them the rest.
