@@ -68,8 +68,8 @@ TORCH_COMPILE = """
 `benchmarks/torch_compile.py`: milliseconds of a call, and the time of a peer divided by Relay's in the same
 round, the median of 11 rounds and its 95% interval. Parameters are arguments of the program, as inductor has
 them by default; frozen is `options={"freeze": True}`. Every model is one graph, compiled as a whole, and one
-forward and one backward graph in training. Compile time is that of the first call, with empty caches. The
-machine, an AMD EPYC (2 cores, avx512), was busy; the benchmark ran with real-time priority.
+forward and one backward graph with derivatives (in evaluation mode). swin_t and densenet121 were checked and
+not measured. Compile time is that of the first call, with empty caches. The machine, an AMD EPYC (2 cores, avx512), was busy; the benchmark ran with real-time priority.
 """
 
 QUANTISED = """
