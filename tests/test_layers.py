@@ -19,7 +19,7 @@ LAYERS = [
     ("transform", "debugger"), ("backend",),
     ("pipelines",), ("picture",), ("backend.native.host", "backend.native.library", "backend.xla"),
     ("driver", "tracing"), ("numpy",),
-    ("optim", "testing", "training", "decoding"), ("quantize",), ("frontend", "models"),
+    ("optim", "testing", "training", "decoding", "serving"), ("quantize",), ("frontend", "models"),
     ("errors", "cli", "lsp", "lint", "reduction", "notebook"),
 ]  # fmt: skip
 LAYER = {name: i for i, names in enumerate(LAYERS) for name in names}
