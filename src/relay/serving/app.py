@@ -1,0 +1,146 @@
+"""The server as an ASGI application: the Open Inference Protocol over HTTP, health, and metrics.
+
+Source: the protocol's "HTTP/REST" and its extension for binary tensor data; the index of the repository is
+Triton's.
+"""
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from relay.serving.inference import Infer, missing
+from relay.serving.library import load
+from relay.serving.metrics import Metrics
+from relay.serving.model import Model
+from relay.serving.repository import Repository, Served
+from relay.serving.response import error_body, json_bytes
+from relay.serving.settings import Settings
+from relay.serving.state import State
+from relay.version import VERSION
+
+EXTENSIONS = ["binary_tensor_data", "model_repository(index)"]
+JSON = "application/json"
+
+
+def make_state(models: Mapping[str, Model], settings: Settings | None = None) -> State:
+    """A server of models by name, all of version 1; `add` of its repository serves more."""
+    metrics, settings = Metrics(), settings or Settings()
+    repository = Repository(settings, metrics)
+    for name, model in models.items():
+        repository.add(name, model)
+    state = State(repository, settings, metrics)
+    metrics.in_hand.set_function(lambda: state.in_hand)
+    return state
+
+
+def make_app(state: State) -> Any:
+    """The ASGI application of a server (`no-server`)."""
+    routing, applications = load("starlette.routing"), load("starlette.applications")
+    pages, route = Pages(state, load("starlette.responses").Response), routing.Route
+    infer = Infer(state)
+    routes: list[Any] = []
+    for model in ("/v2/models/{name}/versions/{version}", "/v2/models/{name}"):
+        routes += [
+            route(f"{model}/infer", infer, methods=["POST"]),
+            route(f"{model}/ready", pages.model_ready),
+            route(model, pages.model),
+        ]
+    routes += [
+        route("/v2/health/live", pages.live),
+        route("/v2/health/ready", pages.ready),
+        route("/v2", pages.server),
+        route("/v2/repository/index", pages.index, methods=["POST"]),
+        route("/metrics", pages.metrics),
+    ]
+
+    @asynccontextmanager
+    async def lifespan(app: Any) -> AsyncGenerator[None]:
+        yield
+        for served in state.repository.all():
+            served.batcher.close()
+
+    http_error = load("starlette.exceptions").HTTPException
+    return applications.Starlette(
+        routes=routes, lifespan=lifespan, exception_handlers={http_error: pages.http_error}
+    )
+
+
+class Pages:
+    """What is answered at once."""
+
+    def __init__(self, state: State, response: Any) -> None:
+        self.state = state
+        self.response = response
+
+    def json(self, value: Any, status: int = 200) -> Any:
+        """An answer in JSON."""
+        return self.response(json_bytes(value), status, media_type=JSON)
+
+    def error(self, status: int, code: str, text: str) -> Any:
+        """An error."""
+        return self.response(error_body(text, code), status, media_type=JSON)
+
+    async def http_error(self, request: Any, error: Any) -> Any:
+        """A path or method that is not there."""
+        made = self.error(
+            error.status_code,
+            "method" if error.status_code == 405 else "missing",
+            f"{error.detail}: {request.method} {request.url.path}",
+        )
+        made.headers.update(error.headers or {})
+        return made
+
+    async def live(self, request: Any) -> Any:
+        """Whether the server runs."""
+        return self.json({"live": True})
+
+    async def ready(self, request: Any) -> Any:
+        """Whether it takes requests: not while it shuts down."""
+        is_ready = not self.state.is_draining
+        return self.json({"ready": is_ready}, 200 if is_ready else 503)
+
+    async def server(self, request: Any) -> Any:
+        """What server it is."""
+        return self.json({"name": "relay", "version": VERSION, "extensions": EXTENSIONS})
+
+    async def index(self, request: Any) -> Any:
+        """The models that there are."""
+        state = "UNAVAILABLE" if self.state.is_draining else "READY"
+        models = self.state.repository.all()
+        return self.json(
+            [{"name": m.name, "version": m.version, "state": state, "reason": ""} for m in models]
+        )
+
+    async def metrics(self, request: Any) -> Any:
+        """The metrics."""
+        metrics = self.state.metrics
+        return self.response(metrics.page(), media_type=metrics.content_type)
+
+    def found(self, request: Any) -> Served | None:
+        """The model of a path."""
+        return self.state.repository.find(request.path_params["name"], request.path_params.get("version"))
+
+    async def model(self, request: Any) -> Any:
+        """The inputs and outputs of a model."""
+        served = self.found(request)
+        if served is None:
+            return self.error(404, "missing", missing(request.path_params))
+        model = served.model
+        return self.json(
+            {
+                "name": served.name,
+                "versions": list(self.state.repository.versions[served.name]),
+                "platform": model.platform,
+                "inputs": [spec.metadata() for spec in model.inputs],
+                "outputs": [spec.metadata() for spec in model.outputs],
+                "parameters": {"joining": model.joining.value},
+            }
+        )
+
+    async def model_ready(self, request: Any) -> Any:
+        """Whether a model takes requests."""
+        served = self.found(request)
+        if served is None:
+            return self.error(404, "missing", missing(request.path_params))
+        is_ready = not self.state.is_draining
+        return self.json({"name": served.name, "ready": is_ready}, 200 if is_ready else 503)

@@ -1,0 +1,83 @@
+"""Listening and serving: uvicorn around an application, up to a graceful end."""
+
+import errno
+import signal
+import socket
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from relay.diagnostic import fail
+from relay.serving.library import load
+
+BACKLOG_CONNECTIONS = 2048
+
+
+def bound_socket(host: str, port: int) -> socket.socket:
+    """A socket of an address, which does not listen yet (`serve-address`); port 0 is any that is free."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, address = found[0]
+        made = socket.socket(family, kind, protocol)
+        try:
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            made.bind(address)
+        except OSError:
+            made.close()
+            raise
+    except (OSError, UnicodeError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        is_taken = getattr(error, "errno", None) in (errno.EADDRINUSE, errno.EACCES)
+        hint = "choose another port: 0 is any that is free" if is_taken else ""
+        fail("serve-address", f"cannot listen at {host}:{port}: {why}", hint=hint)
+    return made
+
+
+def address_of(listening: socket.socket) -> str:
+    """Where a socket listens, for a browser or a client."""
+    host, port = listening.getsockname()[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def serve_until_stopped(
+    app: Any,
+    listening: socket.socket,
+    on_stop: Callable[[], None] = lambda: None,
+    drain_seconds: float = 30.0,
+    **options: Any,
+) -> None:
+    """Serve an application until SIGTERM or SIGINT: then `on_stop` is called, no more connections are taken,
+    and requests that have begun have `drain_seconds` to end.  A second SIGINT ends it at once.
+
+    `options` are those of `uvicorn.Config` (`no-server`).
+    """
+    uvicorn = load("uvicorn")
+    config: Any = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        backlog=BACKLOG_CONNECTIONS,
+        timeout_graceful_shutdown=max(1, round(drain_seconds)),
+        **options,
+    )
+
+    server: Any = uvicorn.Server(config)
+    end: Any = server.handle_exit
+
+    def handle_exit(sig: int, frame: FrameType | None) -> None:
+        on_stop()
+        end(sig, frame)
+
+    server.handle_exit = handle_exit
+    before = {s: signal.signal(s, ignore) for s in (signal.SIGTERM, signal.SIGINT)}
+    try:  # uvicorn raises the signals again that have ended it: by now they have done their work
+        server.run(sockets=[listening])
+    finally:
+        for s, handler in before.items():
+            signal.signal(s, handler)
+
+
+def ignore(sig: int, frame: FrameType | None) -> None:
+    """Do nothing about a signal, which has done its work."""
