@@ -84,14 +84,15 @@ def test_there_are_at_least_forty_pages() -> None:
     assert len(PAGES) >= 40
 
 
-NEEDS = {"onnx": "onnx", "torch": "torch", "xla": "jax", "cluster": "jax"}
+NEEDS = {"onnx": "onnx", "torch": "torch", "xla": "jax", "cluster": "jax", "serve": "orjson"}
 """The packages that pages need, by the first word of their codes."""
 
 
 def marks_of(code: str):
     """The mark of a page that needs a package."""
     first = code.partition("-")[0]
-    return [getattr(pytest.mark, "extras" if NEEDS[first] == "jax" else first)] if first in NEEDS else []
+    name = "extras" if NEEDS.get(first) in ("jax", "orjson") else first
+    return [getattr(pytest.mark, name)] if first in NEEDS else []
 
 
 @pytest.mark.parametrize("code", [pytest.param(c, marks=marks_of(c)) for c in PAGES])

@@ -23,6 +23,7 @@ COMMANDS = {
     "generate": "Print what a language model writes after a prompt.",
     "chat": "Talk with a language model.",
     "debug": "Step through a program, at a prompt or from an editor.",
+    "serve": "Serve models over HTTP.",
     "repl": "Answer expressions and definitions as they are typed.",
     "new": "Make a folder with a program and its tests.",
     "check": "Print every error and warning of programs.",
