@@ -26,7 +26,7 @@ from support import ROOT, Block, blocks, cli
 
 EXTRAS = {
     "onnx.md": "onnx", "model-files.md": "onnx", "pytorch.md": "torch", "coming-from-jax.md": "onnx",
-    "coming-from-pytorch.md": "onnx", "accelerators.md": "jax", "meshes.md": "jax",
+    "coming-from-pytorch.md": "onnx", "accelerators.md": "jax", "meshes.md": "jax", "serving.md": "uvicorn",
 }  # fmt: skip
 """What the snippets of some pages need."""
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
