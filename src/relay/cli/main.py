@@ -44,7 +44,7 @@ COMMANDS = {
     "completion": "Have the shell complete commands, options and files.",
 }
 """Each command, in `relay.cli.<name>`, and what it does."""
-FILES = {"import": "import_model", "compile": "compile_module"}
+FILES = {"import": "import_model", "compile": "compile_module", "serve": "serve_models"}
 """The names of files and functions where they cannot be those of the commands."""
 
 

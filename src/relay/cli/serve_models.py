@@ -17,7 +17,7 @@ Examples:
 JOIN = ("auto", "rows", "off")
 
 
-@click.command(epilog=EXAMPLES)
+@click.command("serve", epilog=EXAMPLES)
 @click.option(
     "--host", default="127.0.0.1", metavar="NAME", help="The address to listen at (default: 127.0.0.1)."
 )
@@ -112,7 +112,7 @@ JOIN = ("auto", "rows", "off")
 @click.option("--log-requests", is_flag=True, help="Log every request, not only those that fail.")
 @precision_option
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...")
-def serve(
+def serve_models(
     models: Sequence[str],
     host: str,
     port: int,
