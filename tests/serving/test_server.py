@@ -1,15 +1,19 @@
 """`relay serve` by clients: those of the protocol, broken ones, a thousand at once, and some that go away."""
 
 import asyncio
+import importlib.util
 import json
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+
+from support import ROOT
 
 pytestmark = pytest.mark.extras
 
@@ -232,3 +236,86 @@ def test_a_bomb_is_not_decompressed(server: Server) -> None:
 
     bomb = zlib.compress(b" " * 100_000_000)
     assert send(server, post("double", bomb, "Content-Encoding: deflate"))[0] == 413
+
+
+SLOW = asked(tensor("n", "INT32", [], 2_000_000), tensor("x", "FP64", [], [1]))
+LONG = asked(tensor("n", "INT32", [], 100_000_000), tensor("x", "FP64", [], [1]))
+CROWD = 1_000
+
+
+def crowd_of(i: int) -> tuple[set[int], bytes, float | None]:
+    """What one of many clients sends, the statuses that may answer it, and when it goes away."""
+    match i % 10:
+        case 0:
+            return {400}, post("double", list(BAD.values())[i // 10 % len(BAD)]), None
+        case 1:
+            return {422, 503}, post("pick", asked(tensor("i", "INT32", [2], [0, 99]))), None
+        case 2:
+            return {0}, post("slow", SLOW), 0.001 * (i % 100)
+        case 3:
+            return {0}, post("double", DOUBLE)[: 40 + i % 100], 0.01
+        case 4:
+            return {404}, post("nobody", DOUBLE), None
+        case 5 | 6:
+            return {200, 503}, post("pick", asked(tensor("i", "INT32", [1], [i % 3]))), None
+        case _:
+            return {200, 503}, post("double", asked(tensor("x", "FP32", [1, 4], [i, 0, 0, 1]))), None
+
+
+def test_of_a_thousand_requests_at_once_none_is_lost(server: Server) -> None:
+    async def all_at_once() -> list[tuple[int, dict[str, str], bytes]]:
+        sent = [crowd_of(i) for i in range(CROWD)]
+        return await asyncio.gather(*[exchange(server.port, data, leaves) for _, data, leaves in sent])
+
+    answers = asyncio.run(asyncio.wait_for(all_at_once(), 120))
+    for i, (status, headers, body) in enumerate(answers):
+        assert status in crowd_of(i)[0], (i, status, body)
+        if status == 200:
+            (output,) = json.loads(body)["outputs"]
+            assert output["data"] == ([2.0 * i, 0, 0, 2] if i % 10 > 6 else [1.0 + i % 3])
+        elif status:
+            assert json.loads(body)["error"]
+        if status == 503:
+            assert headers["retry-after"] == "1"
+    assert sum(status == 200 for status, _, _ in answers) > 100
+    assert server.process.poll() is None
+    assert send(server, post("double", DOUBLE))[0] == 200
+    asyncio.run(in_hand(server, 0))
+
+
+async def in_hand(server: Server, count: int) -> None:
+    """Wait until the server has so many requests in hand."""
+    async with asyncio.timeout(60):
+        while True:
+            page = (await exchange(server.port, b"GET /metrics HTTP/1.1\r\nHost: relay\r\n\r\n"))[2].decode()
+            if f"relay_requests_in_hand {count}.0" in page:
+                return
+            await asyncio.sleep(0.05)
+
+
+def test_what_has_begun_ends_before_the_server_does(tmp_path: Path) -> None:
+    (tmp_path / "slow.relay").write_text(PROGRAMS["slow.relay"])
+    made = Server(str(tmp_path / "slow.relay"), "--port", "0", "--log-format", "json")
+
+    async def stop_meanwhile() -> int:
+        running = asyncio.create_task(exchange(made.port, post("slow", LONG)))
+        await in_hand(made, 1)
+        made.process.send_signal(signal.SIGTERM)
+        return (await asyncio.wait_for(running, 60))[0]
+
+    assert asyncio.run(stop_meanwhile()) == 200
+    assert made.process.wait(60) == 0
+
+
+def test_the_example_client_gets_what_the_page_says(server: Server) -> None:
+    path = str(ROOT / "examples" / "infer_client.py")
+    spec = importlib.util.spec_from_file_location("infer_client", path)
+    assert spec is not None
+    assert spec.loader is not None
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    found = example.infer(server.url, "double", {"x": np.ones((2, 4), "float32")})
+    assert found["output"].tolist() == [[2.0] * 4] * 2
+    assert example.inputs_of(server.url, "inverse") == ["x"]
+    with pytest.raises(RuntimeError, match="no input `y`"):
+        example.infer(server.url, "double", {"y": np.ones(2, "float32")})
