@@ -69,7 +69,8 @@ TORCH_COMPILE = """
 round, the median of 11 rounds and its 95% interval. Parameters are arguments of the program, as inductor has
 them by default; frozen is `options={"freeze": True}`. Every model is one graph, compiled as a whole, and one
 forward and one backward graph with derivatives (in evaluation mode). swin_t and densenet121 were checked and
-not measured. Compile time is that of the first call, with empty caches. The machine, an AMD EPYC (2 cores, avx512), was busy; the benchmark ran with real-time priority.
+not measured. Compile time is that of the first call, with empty caches. The machine, an AMD EPYC (2 cores,
+avx512), was busy; the benchmark ran with real-time priority.
 """
 
 QUANTISED = """
