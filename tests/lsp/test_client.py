@@ -232,6 +232,10 @@ async def test_signatures_inlays_and_colours(editor, client):
     inlays = await client.text_document_inlay_hint_async(t.InlayHintParams(e.document, everything))
     assert ": Tensor[(n, o), float32]" in [i.label for i in inlays]
     tokens = await client.text_document_semantic_tokens_full_async(t.SemanticTokensParams(e.document))
+    delta = await client.text_document_semantic_tokens_full_delta_async(
+        t.SemanticTokensDeltaParams(e.document, str(tokens.result_id))
+    )
+    assert list(delta.edits) == []
     assert list(tokens.data[:5]) == [0, 0, 6, 8, 0]
     params = t.SemanticTokensRangeParams(e.document, everything)
     assert (await client.text_document_semantic_tokens_range_async(params)).data == tokens.data

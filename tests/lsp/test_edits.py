@@ -7,7 +7,7 @@ import pytest
 from generators.programs import random_program
 from generators.sugared import sugared_program
 from relay.lsp.actions import actions
-from relay.lsp.coloring import colored, encoded
+from relay.lsp.coloring import colored, encoded, replacement
 from relay.lsp.completion import completions
 from relay.lsp.hover import hover
 from relay.lsp.index import Document, check
@@ -129,3 +129,12 @@ def test_a_renamed_local_leaves_the_program_as_it_was():
             new = new[: place.start] + "%fresh" + new[place.end :]
         assert not check(new, None, "<text>").diagnostics
     assert Lines(text).position(len(text)) == (0, len(text))
+
+
+def test_colours_that_have_changed_are_one_replacement() -> None:
+    rng = Random(3)
+    for _ in range(300):
+        old = [rng.randrange(3) for _ in range(rng.randrange(12))]
+        new = [rng.randrange(3) for _ in range(rng.randrange(12))]
+        first, deleted, inserted = replacement(old, new)
+        assert [*old[:first], *inserted, *old[first + deleted :]] == new

@@ -6,7 +6,7 @@ from relay.cli.fmt import formatted
 from relay.diagnostic import RelayError
 from relay.ir.expr import GlobalVar
 from relay.lsp.actions import actions
-from relay.lsp.coloring import between, colored, encoded
+from relay.lsp.coloring import between, colored, encoded, replacement
 from relay.lsp.completion import Proposal, completions, explained, import_place
 from relay.lsp.hierarchy import Caller, callees, callers
 from relay.lsp.inlay import inlays
@@ -40,6 +40,7 @@ def writing_features(t: Any) -> dict[str, Answer]:
         t.TEXT_DOCUMENT_SIGNATURE_HELP: signature_,
         t.TEXT_DOCUMENT_INLAY_HINT: inlays_,
         t.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL: tokens,
+        t.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL_DELTA: changed_tokens,
         t.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE: tokens_in_range,
         t.TEXT_DOCUMENT_FORMATTING: format_,
         t.TEXT_DOCUMENT_CODE_ACTION: actions_,
@@ -131,7 +132,22 @@ def inlays_(server: Server, view: View, params: Any) -> Any:
 
 def tokens(server: Server, view: View, params: Any) -> Any:
     """See `relay.lsp.coloring`."""
-    return server.types.SemanticTokens(encoded(view.document.once(colored), view.edit, view.lines))
+    opened = server.store.opened[view.uri]
+    data = encoded(view.document.once(colored), view.edit, view.lines)
+    opened.colored = (opened.colored[0] + 1, data)
+    return server.types.SemanticTokens(data, str(opened.colored[0]))
+
+
+def changed_tokens(server: Server, view: View, params: Any) -> Any:
+    """What has changed of the colours since the last answer, as one edit; all where the client has others."""
+    t, opened = server.types, server.store.opened[view.uri]
+    number, old = opened.colored
+    whole = tokens(server, view, params)
+    if params.previous_result_id != str(number):
+        return whole
+    first, deleted, inserted = replacement(old, whole.data)
+    edits = [t.SemanticTokensEdit(first, deleted, inserted)] if deleted or inserted else []
+    return t.SemanticTokensDelta(edits, whole.result_id)
 
 
 def tokens_in_range(server: Server, view: View, params: Any) -> Any:

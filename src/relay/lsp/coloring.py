@@ -90,3 +90,12 @@ def encoded(tokens: Sequence[Colored], edit: Edit, lines: Lines) -> list[int]:
         ]
         last_line, last_column = line, column
     return data
+
+
+def replacement(old: list[int], new: list[int]) -> tuple[int, int, list[int]]:
+    """Where two lists begin to differ, how many are gone there, and what is there instead."""
+    most = min(len(old), len(new))
+    first = next((i for i in range(most) if old[i] != new[i]), most)
+    most -= first
+    behind = next((i for i in range(most) if old[-1 - i] != new[-1 - i]), most)
+    return first, len(old) - first - behind, new[first : len(new) - behind]

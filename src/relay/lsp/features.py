@@ -34,5 +34,6 @@ def options_of(t: Any) -> dict[str, Any]:
         t.TEXT_DOCUMENT_SIGNATURE_HELP: t.SignatureHelpOptions(trigger_characters=["(", ",", "="]),
         t.TEXT_DOCUMENT_CODE_ACTION: t.CodeActionOptions(code_action_kinds=[t.CodeActionKind.QuickFix]),
         t.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL: legend,
+        t.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL_DELTA: legend,
         t.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE: legend,
     }

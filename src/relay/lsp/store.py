@@ -24,6 +24,8 @@ class Opened:
     document: Document | None = None
     checking_s: float = 0.0
     """How long the last check took, in seconds."""
+    colored: tuple[int, list[int]] = (0, [])
+    """The number of the last answer about colours, and the answer."""
     view: "View | None" = None
     """What was last answered about; see `view_of`."""
 
