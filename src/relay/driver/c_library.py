@@ -43,7 +43,8 @@ def write_library(
         endings = ", ".join(KIND_BY_SUFFIX)
         fail("library-name", f"`{path}` is no name of a library: it ends in none of {endings}")
     prefix, processor = prefix_of(str(path)), target_named(target)
-    mod = infer(with_params(expect_module(mod), params or {}))
+    mod = expect_module(mod)
+    mod = infer(with_params(mod, params) if params else mod)
     if precision is not None:
         precision_named(precision)
     names = named_entries(mod, entries)
