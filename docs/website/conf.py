@@ -35,6 +35,7 @@ html_title = "Relay"
 html_static_path = [str(HERE / "static")]
 html_favicon = str(HERE / "static" / "icon.svg")
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_show_sphinx = False
 html_copy_source = False
 html_show_copyright = False
@@ -44,7 +45,7 @@ html_theme_options = {
     "navbar_align": "left",
     "header_links_before_dropdown": 6,
     "navigation_depth": 2,
-    "collapse_navigation": True,  # what would open and close has no name for those who do not see it
+    "collapse_navigation": True,
     "show_toc_level": 2,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
