@@ -44,6 +44,7 @@ SAFE = {
         "relations": REGISTERED,
         "computed": REGISTERED,
     },
+    "lint": {"RULES": REGISTERED},
     "training": {"_running": "saves by their directories, to each of which one thread at a time saves"},
     "text": {"_packaged": "a cache; `setdefault` by a string is atomic, so all get one module"},
     "transform": {
