@@ -131,7 +131,8 @@ def _function(path: str) -> str:
     made = registry.get(alias_of.get(path, path))
     attributes = {} if made is None else attribute_types(made)
     own = signature.return_annotation is not inspect.Signature.empty
-    params = list(_parameters(signature, {} if own else attributes))
+    computed = registry[made.dynamic_form].operands if made is not None and made.dynamic_form else ()
+    params = list(_parameters(signature, {} if own else attributes, computed))
     given = signature.return_annotation if own else Call
     result = given.__name__ if given in (Call, Constant) else "Expr"
     name = path.rpartition(".")[2]
@@ -156,7 +157,10 @@ def _broken(param: str) -> str:
     return f"{head}Literal[\n{lines}    ]{tail}"
 
 
-def _parameters(signature: inspect.Signature, attributes: dict[str, Any]) -> Iterator[str]:
+def _parameters(
+    signature: inspect.Signature, attributes: dict[str, Any], computed: Sequence[str]
+) -> Iterator[str]:
+    """The parameters of a builder; attributes that may be `computed` are operands too."""
     starred = False
     for p in signature.parameters.values():
         if p.kind is p.VAR_POSITIONAL:
@@ -166,6 +170,8 @@ def _parameters(signature: inspect.Signature, attributes: dict[str, Any]) -> Ite
             yield "*"
         if p.name in attributes:
             hint = _spelt(attributes[p.name])
+            if p.name in computed:
+                hint = "Operand | None" if p.default is None else "Operand"
         elif p.annotation is p.empty:
             hint = "Operand" if p.default is p.empty or p.kind is p.VAR_POSITIONAL else "Operand | None"
         else:

@@ -129,6 +129,11 @@ class Operator:
     """Factor on the tolerance that tests allow against values from outside."""
     aliases: ClassVar[tuple[str, ...]] = ()
     impure: ClassVar[bool] = False
+    dynamic_form: ClassVar[str] = ""
+    """The operator that takes some of the attributes as operands: what a builder calls where one of them is
+    an expression."""
+    default_operands: ClassVar[Mapping[str, Any]] = {}
+    """Operands of such an operator that its builder's callers may leave out."""
     attributes_first: ClassVar[int] = 0
     """How many attributes stand before the operands where calls give them by position."""
     has_dimensions: ClassVar[bool] = False

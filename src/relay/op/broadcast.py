@@ -28,6 +28,7 @@ class BroadcastTo(Rearrangement):
     [[1, 2], [1, 2]]
     """
 
+    dynamic_form = "dyn.broadcast_to"
     fusion = Fusion.BROADCAST
     samples = (
         sample("3 float32", shape=(2, 3)),

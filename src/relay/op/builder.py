@@ -1,7 +1,7 @@
 """A function for each operator that builds its calls: operands, then fields, by position or name."""
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from functools import lru_cache
 from itertools import takewhile
@@ -9,12 +9,15 @@ from math import inf
 from typing import Any
 
 from relay.ir.expr import Call, Expr, Op, RelayExpr, as_expr
+from relay.op.computed_attributes import call_of_form, is_computed, with_constants_read
 
 
-def make_builder(cls: Any, instance: Callable[[str, dict[str, Any]], Any]) -> Callable[..., Expr]:
+def make_builder(
+    cls: Any, instance: Callable[[str, dict[str, Any]], Any], registry: Mapping[str, Any]
+) -> Callable[..., Expr]:
     """`relay.nn.dense(data, weight, units=None)`: operands, then fields, by position or name.
 
-    `instance` makes the operator of a name with attributes.
+    `instance` makes the operator of a name with attributes; `registry` has the classes by name.
     """
     attrs = [f.name for f in fields(cls)]  # pyright: ignore[reportArgumentType]
     params: list[inspect.Parameter] = []
@@ -49,7 +52,8 @@ def make_builder(cls: Any, instance: Callable[[str, dict[str, Any]], Any]) -> Ca
         return instance(cls.name, given)
 
     def build(*args: Any, **kwargs: Any) -> Expr:
-        if required <= len(args) <= most and kwargs.keys() <= names and all(map(is_expr, args)):
+        is_plain = required <= len(args) <= most and kwargs.keys() <= names and all(map(is_expr, args))
+        if is_plain and not (cls.dynamic_form and any(map(is_computed, kwargs.values()))):
             try:
                 return Call(leaf, args, configured(**kwargs))
             except TypeError:  # an attribute that has no hash
@@ -62,6 +66,10 @@ def make_builder(cls: Any, instance: Callable[[str, dict[str, Any]], Any]) -> Ca
         except TypeError as error:
             raise TypeError(f"{cls.name}{signature}: {error}") from None
         given = bound.arguments
+        if cls.dynamic_form:
+            given = {name: with_constants_read(v) if name in names else v for name, v in given.items()}
+            if any(is_computed(v) for name, v in given.items() if name in names):
+                return call_of_form(registry[cls.dynamic_form], given)
         xs: list[Any] = []
         for operand in cls.operands:
             value = given.get(operand)

@@ -6,7 +6,7 @@ types such a call by the rule of its operator and then puts what is said here in
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import numpy
 
@@ -21,8 +21,10 @@ from relay.op.column import Column
 from relay.op.coordinates import SparseToDense
 from relay.op.create import Arange, Fill, Full
 from relay.op.dimension import DimValue
+from relay.op.image.resize import Resize1D, Resize2D, Resize3D, resized, way_of
 from relay.op.join import Repeat, Split, Tile
 from relay.op.nn.dense import Dense, MatMul
+from relay.op.nn.layout import SPATIAL, ntuple, positions
 from relay.op.numeric import apply, dims, scalar
 from relay.op.one_hot import OneHot
 from relay.op.pad import MIRROR, MirrorPad, Pad, with_border
@@ -289,6 +291,16 @@ def _repeating(x: Expr, widths: Sequence[tuple[Dim, Dim]], kind: str, values: Va
             size, before, after = (Term(e, "int64") for e in (axis_size(x, axis), *map(values, pair)))
             x = with_border(x, axis, size, before, after, MIRROR[kind])
     return x
+
+
+@rule(Resize1D, Resize2D, Resize3D)
+def _resized(op: Any, values: Values, types: Sequence[Any], args: Sequence[Expr]) -> Expr:
+    x = Term(args[0], types[0].dtype)
+    sizes = cast("tuple[Dim, ...]", ntuple(op.size, op.rank))
+    outs = [d if isinstance(d, int) else Term(values(d), "int64") for d in sizes]
+    axes = positions(op.layout, SPATIAL[op.rank])
+    found = resized(x, types, axes, outs, way_of(op.attributes()), op.roi or ())
+    return found.cast(op.out_dtype or str(x.dtype)).expr
 
 
 @rule(SparseToDense)

@@ -58,6 +58,7 @@ class Zeros(Fill):
     [[0, 0, 0], [0, 0, 0]]
     """
 
+    dynamic_form = "dyn.zeros"
     value = 0
     shape: tuple[Size, ...]
     dtype: DTypeName
@@ -77,6 +78,7 @@ class Ones(Fill):
     [1.0, 1.0, 1.0]
     """
 
+    dynamic_form = "dyn.ones"
     value = 1
     shape: tuple[Size, ...]
     dtype: DTypeName
@@ -96,6 +98,7 @@ class Full(Operator):
     [[7, 7], [7, 7]]
     """
 
+    dynamic_form = "dyn.full"
     computes = False
     fusion = Fusion.BROADCAST
     derivative = Derivative.TRANSPOSE

@@ -240,6 +240,7 @@ class Tile(Rearrangement):
     [[1, 2, 1, 2], [1, 2, 1, 2]]
     """
 
+    dynamic_form = "dyn.tile"
     rereads = True
     samples = (
         sample("2x3 float32", reps=(2,)),

@@ -32,6 +32,7 @@ class OneHot(Operator):
     [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
     """
 
+    dynamic_form = "dyn.one_hot"
     fusion = Fusion.BROADCAST
     derivative = Derivative.RULES
     dtypes = ANY_NUMBER

@@ -12,12 +12,13 @@ from relay.op.attribute import Size, is_dimension
 from relay.op.axes import attribute_fault
 from relay.op.base import ANY_NUMBER, Array, Numpy, sample
 from relay.op.batching import by, stretched, with_row_rank
+from relay.op.computed_attributes import is_computed, operand, with_constants_read
 from relay.op.conversion import converted
 from relay.op.derivative import cast_back, const_like, is_floating, tensor_type, written
 from relay.op.kind import Batching, Derivative, Fusion
 from relay.op.native import Index, Loops, View
 from relay.op.numeric import apply
-from relay.op.registry import operator
+from relay.op.registry import builders, operator
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement
 from relay.op.scattering import scattered
@@ -86,6 +87,9 @@ class Pad(Rearrangement):
     @staticmethod
     def builder(data: Any, pad_width: Any, pad_value: Any = 0, pad_mode: str = "constant") -> Expr:
         """A tensor with a border; see the operator."""
+        pad_width = with_constants_read(pad_width)
+        if is_computed(pad_width):
+            return builders["dyn.nn.pad"](data, operand(pad_width), pad_value, pad_mode)
         plain = isinstance(pad_value, int | float) and pad_value == 0
         operands = (data,) if plain else (data, pad_value)
         return Call(

@@ -41,7 +41,7 @@ def operator(name: str) -> Callable[[C], C]:
             if not hasattr(cls, rule):
                 raise TypeError(f"operator {name}: {cls.derivative} needs the method `{rule}`")
         registry[name] = cls
-        make = getattr(cls, "builder", None) or make_builder(cls, instance)
+        make = getattr(cls, "builder", None) or make_builder(cls, instance, registry)
         for path in (name, *cls.__dict__.get("aliases", ())):
             builders[path] = make
             if path != name:

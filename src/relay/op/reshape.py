@@ -72,6 +72,7 @@ class Reshape(Reshaping):
     [[1, 2], [3, 4], [5, 6]]
     """
 
+    dynamic_form = "dyn.reshape"
     samples = (
         sample("2x3 float32", newshape=(3, 2)),
         sample("2x3x4 int32", newshape=(0, -1)),
@@ -247,6 +248,7 @@ class ExpandDims(Reshaping):
     [[1, 2]]
     """
 
+    dynamic_form = "dyn.expand_dims"
     samples = (
         sample("2x3 float32", axis=1),
         sample("float32", axis=0, num_newaxis=3),
@@ -281,6 +283,7 @@ class Squeeze(Reshaping):
     [1, 2]
     """
 
+    dynamic_form = "dyn.squeeze"
     samples = (
         sample("1x3x1 float32"),
         sample("1x3x1 int32", axis=(0,)),

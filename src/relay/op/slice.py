@@ -7,12 +7,13 @@ from typing import Any, Literal
 import numpy
 
 from relay.ir.dim import least, maximum, minimum, subtract
-from relay.ir.expr import Call, Constant, Expr, Op, RelayExpr, as_expr
+from relay.ir.expr import Call, Expr, Op, as_expr
 from relay.ir.type import ANY, Dim, TensorType, Type
 from relay.op.attribute import Size, is_dimension
 from relay.op.axes import SIZES, UNCHECKED, Checker, attribute_fault, axes_of, axis_of
 from relay.op.base import Array, Numpy, sample
 from relay.op.batching import behind_rows, by, row_rank, shifted
+from relay.op.computed_attributes import is_computed, operand, with_constants_read
 from relay.op.derivative import rank_of, static_shape, zeros_like
 from relay.op.family import Injective
 from relay.op.kind import Batching, Derivative
@@ -183,11 +184,10 @@ class StridedSlice(Rearrangement):
         data: Any, begin: Any, end: Any, strides: Any = None, axes: Any = None, slice_mode: str = "end"
     ) -> Expr:
         """`strided_slice(data, begin, end)`; places that are known at run time make a `dyn.strided_slice`."""
-        places: list[Any] = [
-            p.value.tolist() if isinstance(p, Constant) else p for p in (begin, end, strides)
-        ]
-        if any(isinstance(p, RelayExpr) for p in places) and axes is None:
-            return builders["dyn.strided_slice"](data, begin, end, strides, slice_mode)
+        places: list[Any] = [with_constants_read(p) for p in (begin, end, strides)]
+        if any(map(is_computed, places)):
+            places = [operand(p) if is_computed(p) else p for p in places]
+            return builders["dyn.strided_slice"](data, *places, slice_mode, axes)
         names = ("begin", "end", "strides", "axes", "slice_mode")
         attrs = dict(zip(names, (*places, axes, slice_mode), strict=True))
         return Call(Op.get("strided_slice"), (as_expr(data),), attrs)

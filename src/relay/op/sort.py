@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as _np
 
-from relay.ir.expr import Call, Expr, Op, RelayExpr, as_expr
+from relay.ir.expr import Expr
 from relay.ir.type import ANY, Dim, TensorType, TupleType, Type
 from relay.op.attribute import DTypeName, Size, is_dimension
 from relay.op.axes import axis_of
@@ -21,7 +21,7 @@ from relay.op.family import family
 from relay.op.kind import Batching, Derivative
 from relay.op.native import Index, Loops, Output, View
 from relay.op.numeric import SameType, apply, narrow
-from relay.op.registry import builders, operator
+from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.sorting import is_before, sort_lines
 from relay.op.traced import DECIDES, values_of
@@ -222,6 +222,9 @@ class TopK(_TopK):
     ([9.0, 5.0], [1, 2])
     """
 
+    builder_order = ("data", "k", "axis", "ret_type", "is_ascend", "dtype")
+    dynamic_form = "dyn.topk"
+
     k: Size = 1
     samples = (
         sample("3x4 float32", k=2),
@@ -240,21 +243,6 @@ class TopK(_TopK):
 
     def reference(self, np: Numpy, data: Array) -> Any:
         return self.pick(np, data, self.k if self.k >= 1 else data.shape[self.axis])
-
-    @staticmethod
-    def builder(
-        data: Any,
-        k: Any = 1,
-        axis: int = -1,
-        ret_type: str = "both",
-        is_ascend: bool = False,
-        dtype: str = "int32",
-    ) -> Expr:
-        """`topk(data, k)`; an expression for `k` makes a `dyn.topk`."""
-        attrs: dict[str, Any] = {"axis": axis, "ret_type": ret_type, "is_ascend": is_ascend, "dtype": dtype}
-        if isinstance(k, RelayExpr):
-            return builders["dyn.topk"](data, k, **attrs)
-        return Call(Op.get("topk"), (as_expr(data),), {**attrs, "k": k})
 
 
 @operator("searchsorted")

@@ -1,6 +1,6 @@
 """Images, lines and volumes of another size."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy
@@ -92,6 +92,7 @@ class Resize(Composite):
     """
 
     rank: ClassVar[int]
+    dynamic_form = by_rank("", "dyn.image.resize2d", "")
     size: Sizes
     roi: tuple[float, ...] | None = None
     layout: str = DATA_LAYOUT
@@ -173,6 +174,7 @@ class DynResize2D(Composite):
     [[[[1.0, 1.25, 1.75, 2.0]]]]
     """
 
+    default_operands: ClassVar[Mapping[str, Any]] = {"roi": numpy.zeros(4, "float32")}
     layout: str = "NCHW"
     method: Method = "linear"
     coordinate_transformation_mode: Coordinates = "half_pixel"

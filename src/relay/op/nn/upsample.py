@@ -292,6 +292,7 @@ class Upsampling(Upsample, Plane):
     [[[[1.0, 1.0, 2.0, 2.0]]]]
     """
 
+    dynamic_form = "dyn.nn.upsampling"
     samples = (
         sample("1x2x3x4 float32", scale_h=2, scale_w=3),
         sample("1x3x4x2 float32", scale_h=2, scale_w=2, layout="NHWC", method="bilinear"),
@@ -312,6 +313,7 @@ class Upsampling3D(Upsample, Room):
     [[[[[1.0, 1.0, 2.0, 2.0]]]]]
     """
 
+    dynamic_form = "dyn.nn.upsampling3d"
     samples = (
         sample("1x2x2x3x4 float32", scale_d=2, scale_h=2, scale_w=2),
         sample("1x2x2x3x4 float32", scale_d=2, method="trilinear"),

@@ -105,7 +105,7 @@ def bitwise_or(lhs: Operand, rhs: Operand) -> Call:
 def bitwise_xor(lhs: Operand, rhs: Operand) -> Call:
     """The bits that are set in exactly one."""
 
-def broadcast_to(data: Operand, shape: Size | Sequence[Size]) -> Call:
+def broadcast_to(data: Operand, shape: Operand) -> Call:
     """The tensor stretched to `shape` as operands of arithmetic are."""
 
 def broadcast_to_like(data: Operand, broadcast_type: Operand) -> Call:
@@ -233,7 +233,7 @@ def erfc(data: Operand) -> Call:
 def exp(data: Operand) -> Call:
     """e to the power of each element."""
 
-def expand_dims(data: Operand, axis: int, num_newaxis: int = 1) -> Call:
+def expand_dims(data: Operand, axis: Operand, num_newaxis: int = 1) -> Call:
     """`num_newaxis` new axes of size 1, the first of them at `axis` of the result."""
 
 def expm1(data: Operand) -> Call:
@@ -271,7 +271,7 @@ def floor_divide(lhs: Operand, rhs: Operand) -> Call:
 def floor_mod(lhs: Operand, rhs: Operand) -> Call:
     """The remainder of `x / y`, with the sign of `y`."""
 
-def full(fill_value: Operand, shape: Size | Sequence[Size] = (), dtype: DType | None = None) -> Call:
+def full(fill_value: Operand, shape: Operand = (), dtype: DType | None = None) -> Call:
     """A tensor of `fill_value`, a scalar; its dtype is the scalar's unless `dtype` gives another."""
 
 def full_like(data: Operand, fill_value: Operand) -> Call:
@@ -470,13 +470,13 @@ def one_hot(
     indices: Operand,
     on_value: Operand,
     off_value: Operand,
-    depth: Size,
+    depth: Operand,
     axis: int = -1,
     dtype: DType = "float32",
 ) -> Call:
     """A new axis of size `depth` at `axis`, with `on_value` at the index and `off_value` elsewhere."""
 
-def ones(shape: Size | Sequence[Size], dtype: DType) -> Call:
+def ones(shape: Operand, dtype: DType) -> Call:
     """A tensor of ones."""
 
 def ones_like(data: Operand) -> Call:
@@ -506,7 +506,7 @@ def reinterpret(data: Operand, dtype: DType) -> Call:
 def repeat(data: Operand, repeats: Size, axis: int | None = None) -> Call:
     """Each element `repeats` times in a row along `axis`; without an axis, of the flattened tensor."""
 
-def reshape(data: Operand, newshape: Size | Sequence[Size], allowzero: bool = False) -> Call:
+def reshape(data: Operand, newshape: Operand, allowzero: bool = False) -> Call:
     """Reshape, in row-major order (`reshape-size`)."""
 
 def reshape_like(
@@ -627,7 +627,7 @@ def split(data: Operand, indices_or_sections: int | Size | Sequence[Size], axis:
 def sqrt(data: Operand) -> Call:
     """The square root; NaN below 0."""
 
-def squeeze(data: Operand, axis: int | Sequence[int] | None = None) -> Call:
+def squeeze(data: Operand, axis: Operand | None = None) -> Call:
     """Without the axes in `axis`, whose size must be 1; by default all axes of size 1."""
 
 def stack(data: Operand, axis: int = 0) -> Call:
@@ -692,20 +692,20 @@ def tanh(data: Operand) -> Call:
 def tap(*values: Operand, number: int) -> Call:
     """The first of `values`, after the Python function that listens at `number` has been called with all."""
 
-def tile(data: Operand, reps: Size | Sequence[Size]) -> Call:
+def tile(data: Operand, reps: Operand) -> Call:
     """The tensor repeated as a whole, `reps[i]` times along axis `i`; the shorter of shape and `reps` is
     extended by 1s.
     """
 
 def topk(
-    data: Any,
-    k: Any = 1,
+    data: Operand,
+    k: Operand = 1,
     axis: int = -1,
-    ret_type: str = "both",
+    ret_type: Literal["both", "values", "indices"] = "both",
     is_ascend: bool = False,
-    dtype: str = "int32",
-) -> Expr:
-    """`topk(data, k)`; an expression for `k` makes a `dyn.topk`."""
+    dtype: DType = "int32",
+) -> Call:
+    """The `k` greatest elements along `axis` in order (the least with `is_ascend`), and where they are."""
 
 def trace(label: str, *values: Any) -> Expr:
     """`relay.trace("x is {}", x)`."""
@@ -754,7 +754,7 @@ def view_as_real(re_data: Operand, im_data: Operand) -> Call:
 def where(condition: Operand, x: Operand, y: Operand) -> Call:
     """`x` where the condition is True, else `y`; all three broadcast, and both values are evaluated."""
 
-def zeros(shape: Size | Sequence[Size], dtype: DType) -> Call:
+def zeros(shape: Operand, dtype: DType) -> Call:
     """A tensor of zeros."""
 
 def zeros_like(data: Operand) -> Call:

@@ -70,8 +70,8 @@ def resize1d(
 
 def resize2d(
     data: Operand,
-    size: Size | Sequence[Size],
-    roi: Sequence[float] | None = None,
+    size: Operand,
+    roi: Operand | None = None,
     layout: str = "NCHW",
     method: Literal["nearest_neighbor", "linear", "cubic"] = "linear",
     coordinate_transformation_mode: Literal[

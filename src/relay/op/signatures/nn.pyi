@@ -920,8 +920,8 @@ def swish(data: Operand, alpha: float = 1.0) -> Call:
 
 def upsampling(
     data: Operand,
-    scale_h: float = 1.0,
-    scale_w: float = 1.0,
+    scale_h: Operand = 1.0,
+    scale_w: Operand = 1.0,
     layout: str = "NCHW",
     method: Literal["nearest_neighbor", "bilinear", "bicubic"] = "nearest_neighbor",
     align_corners: bool = False,
@@ -930,9 +930,9 @@ def upsampling(
 
 def upsampling3d(
     data: Operand,
-    scale_d: float = 1.0,
-    scale_h: float = 1.0,
-    scale_w: float = 1.0,
+    scale_d: Operand = 1.0,
+    scale_h: Operand = 1.0,
+    scale_w: Operand = 1.0,
     layout: str = "NCDHW",
     method: Literal["nearest_neighbor", "trilinear"] = "nearest_neighbor",
     coordinate_transformation_mode: Literal["half_pixel", "align_corners", "asymmetric"] = "half_pixel",
