@@ -65,7 +65,7 @@ _SUBMODULES = (
     "adt", "analysis", "autodiff", "backend", "base", "build_module", "cli", "dataflow_pattern", "diagnostic",
     "driver", "error", "expr", "frontend", "instrument", "interpreter", "ir", "loops", "models", "numpy",
     "op", "optim", "prelude", "qnn", "quantize", "runtime", "scope_builder", "testing", "text", "training",
-    "transform", "ty", "typecheck",
+    "transform", "ty", "typecheck", "vm",
 )  # fmt: skip
 
 __all__ = ["__version__", *_HOME, *_RENAMED, *_SUBMODULES]  # pyright: ignore[reportUnsupportedDunderAll]

@@ -31,7 +31,9 @@ from relay.transform.passes.convert_layout import convert_layout
 from relay.transform.passes.dead_code import dead_code
 from relay.transform.passes.eta import eta_expand
 from relay.transform.passes.expand_grad import expand_grad, has_derivative
+from relay.transform.passes.fast_arithmetic import fast_math
 from relay.transform.passes.fusion import fuse_ops
+from relay.transform.passes.infer_type import infer_type
 from relay.transform.passes.integer_products import integer_products
 from relay.transform.passes.lambda_lifting import lambda_lift
 from relay.transform.passes.monomorphize import monomorphize
@@ -61,8 +63,8 @@ PassFunction: TypeAlias = Callable[..., IRModule]
 DEFAULT: tuple[PassFunction, ...] = (
     remove_unused_functions, integer_products, partial_evaluate, simplify_inference, dynamic_to_static,
     fold_constants, canonicalize_cast, simplify_expr, fold_scale_axis, combine_parallel_conv2d, combine_rows,
-    combine_parallel_dense, combine_parallel_batch_matmul, raise_composites, eliminate_common_subexpr,
-    dead_code,
+    combine_parallel_dense, combine_parallel_batch_matmul, raise_composites, fast_math,
+    eliminate_common_subexpr, dead_code,
 )  # fmt: skip
 TRAINING: tuple[PassFunction, ...] = (expand_grad, *DEFAULT)
 
@@ -189,7 +191,7 @@ XLA: tuple[PassFunction, ...] = (
 )  # fmt: skip
 """The passes behind which a program is traced for XLA."""
 OPTIONS: Mapping[PassFunction, Mapping[str, Any]] = {
-    fuse_ops: {"lone": True},
+    fuse_ops: {"lone": True, "link_params": False},
     eta_expand: {"expand_op": True, "expand_constructor": True},
 }
 """Options of passes in `NATIVE`: there is code for groups of operators, and for calls of definitions."""
@@ -271,7 +273,9 @@ def in_precision(
     chooses a precision for itself, calls of definitions and derivatives stay what they are before.
     """
     wanted = reached(mod, [mod.get_global_var(name) for name in entries])
-    mod = infer(without_definitions(mod, [v for v in mod.functions if v not in wanted]))
+    mod = RulePass(rules[infer_type]).run(
+        without_definitions(mod, [v for v in mod.functions if v not in wanted])
+    )
     has_own = has_choice(mod)
     whole = precision_named("f32" if precision is None else precision)
     if whole == "f32" and not has_own:

@@ -43,7 +43,7 @@ def test_a_type_is_not_a_dtype(build: Callable[[Any], object]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"), [("float", "write `float32`"), ("int", "write `int32`"), ("flot32", "did you mean")]
+    ("name", "hint"), [("double", "write `float64`"), ("half", "write `float16`"), ("flot32", "did you mean")]
 )
 def test_a_name_that_is_not_a_dtype_is_refused_with_a_hint(name: str, hint: str) -> None:
     for build in (

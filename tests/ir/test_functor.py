@@ -138,7 +138,7 @@ def test_a_functor_without_a_method_says_which_is_missing():
             return int(const.value)
 
     assert Count().visit(Tuple((const(2), const(3)))) == 5
-    with pytest.raises(TypeError, match="visit_call"):
+    with pytest.raises(NotImplementedError, match="visit_call"):
         Count().visit(Tuple((Call(F, ()),)))
 
 

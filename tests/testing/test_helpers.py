@@ -89,6 +89,29 @@ def test_check_grad_takes_the_gradient_of_the_language() -> None:
         testing.check_grad(f, mode="second_order")
 
 
+def test_check_grad_of_float32() -> None:
+    """Steps that are rounded off where values are near 1, and kinks where they are near 0."""
+    x, y = relay.var("x", shape=(3, 4)), relay.var("y", shape=(4,))
+    for e in (relay.sigmoid(x), relay.exp(x), x + y, relay.nn.softmax(x) * y, relay.nn.relu(x)):
+        f = relay.Function(relay.analysis.free_vars(e), e)
+        testing.check_grad(f, mean=1.0)
+        testing.check_grad(f, scale=1.0, mean=0.5)
+    with pytest.raises(AssertionError, match="parameter 0"):
+        testing.check_grad(relay.Function([x], x * x), scale=1.0, gradient=lambda x: (None, (x,)))
+
+
+def test_check_grad_on_executors_and_targets() -> None:
+    x = relay.var("x", shape=(3,), dtype="float64")
+    f = relay.Function([x], relay.tanh(x))
+    testing.check_grad(f, executor_kind="graph", target_devices=[("llvm", "cpu"), ("llvm", None)])
+    with pytest.raises(relay.RelayError) as caught:
+        testing.check_grad(f, target_devices=[("cuda", "cuda")])
+    assert caught.value.codes == ("unknown-target",)
+    with pytest.raises(relay.RelayError) as caught:
+        testing.check_grad(f, executor_kind="jit")
+    assert caught.value.codes == ("unknown-executor",)
+
+
 def test_check_grad_is_told_which_inputs_to_check() -> None:
     given = [np.asarray([1.0, 2.0, 3.0]), np.asarray([4.0, 5.0, 6.0]), np.int32(1)]
     wrong_in_the_first = lambda x, y, n: (None, (x, x, None))  # noqa: E731

@@ -7,6 +7,7 @@ import numpy as np
 from relay.interpreter.array_kinds import bits_of
 from relay.interpreter.value import ConstructorValue, FunctionValue, Value, is_sequence, is_tensor
 from relay.ir.dtype import dtype_name, integer_range, is_float, is_integer, rounded, to_numpy
+from relay.ir.expr import Constant
 from relay.ir.subst import substitute_type
 from relay.ir.type import TensorType, Type, TypeVar
 
@@ -113,6 +114,8 @@ def as_array(x: Any) -> tuple[Array, bool]:
         return np.asarray(x), isinstance(x, bool)
     if isinstance(x, str):
         return np.asarray(x, object), True
+    if isinstance(x, Constant):
+        return np.asarray(x.value), x.type is not None
     if isinstance(x, list | tuple):
         return _from_rows(x)
     if (bits := bits_of(x)) is not None:

@@ -39,7 +39,9 @@ _TO_NUMPY = {
     name: _ML[name] if name in _ML else np.dtype(object if name == "string" else name) for name in DTYPES
 }
 _FROM_NUMPY = {dtype: name for name, dtype in _TO_NUMPY.items()}
-_WITH_WIDTH = {"half": "float16", "float": "float32", "double": "float64", "int": "int32", "uint": "uint32"}
+KNOWN = {"float": "float32", "int": "int32", "uint": "uint32", "uint1": "bool"}
+"""Names that people know from Python and from version 0.0.5 of the text; other text gives the width."""
+_WITH_WIDTH = {"half": "float16", "double": "float64"}
 """What to write for names that do not say how many bits they have."""
 
 
@@ -48,13 +50,19 @@ def canonical(name: str) -> str | None:
     return name if name in _TO_NUMPY else ALIASES.get(name)
 
 
+def known_name(name: str) -> str | None:
+    """The canonical name of a dtype, an alias, or a name without a width that people know; or None."""
+    return canonical(name) or KNOWN.get(name)
+
+
 def dtype_name(dtype: Any) -> str:
-    """The canonical name of a dtype given as a name, an alias, or a NumPy dtype.
+    """The canonical name of a dtype given as a name, an alias, or a NumPy dtype; `float` is float32, `int`
+    int32, `uint` uint32 and `uint1` bool, as people know them.
 
     Raises `ValueError` for other names and NumPy dtypes, `TypeError` for other objects.
     """
     if isinstance(dtype, str):
-        found = canonical(dtype)
+        found = known_name(dtype)
         if found is None:
             near = _WITH_WIDTH.get(dtype)
             hint = f"write `{near}`" if near else did_you_mean(dtype, _TO_NUMPY)

@@ -95,7 +95,7 @@ class ExprFunctor(DeepVisits, Generic[R]):
 
     def default(self, e: Expr, /) -> R:
         """What a kind of node without a method of its own gets."""
-        raise TypeError(f"{type(self).__name__} has no {self.method_name(e)}")
+        raise NotImplementedError(f"{type(self).__name__} has no {self.method_name(e)}")
 
     visit_constant = visit_var = visit_global_var = visit_op = visit_constructor = default
     visit_tuple = visit_tuple_getitem = visit_call = visit_function = default

@@ -175,6 +175,10 @@ class GlobalTypeVar(Type):
         assert isinstance(found, GlobalTypeVar)
         return found
 
+    def __call__(self, *args: Any) -> "TypeCall":
+        """The data type applied to arguments: `vec(elem)`."""
+        return TypeCall(self, args)
+
     @property
     def name(self) -> str:
         """The name as written."""

@@ -53,7 +53,7 @@ class TypeFunctor(DeepVisits, Generic[R]):
 
     def default(self, t: Type | TypeData, /) -> R:
         """What a kind of type without a method of its own gets."""
-        raise TypeError(f"{type(self).__name__} has no {self.method_name(t)}")
+        raise NotImplementedError(f"{type(self).__name__} has no {self.method_name(t)}")
 
     visit_type_var = visit_incomplete_type = visit_global_type_var = visit_any = default
     visit_tensor_type = visit_func_type = visit_tuple_type = visit_type_relation = default

@@ -1,18 +1,21 @@
 """Operators that change nothing: they mark places in a program for passes, backends and people."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from relay.ir.expr import Expr
-from relay.ir.type import Dim, Type
-from relay.op.base import Array, Numpy, sample
+from relay.diagnostic import Span
+from relay.ir.expr import Expr, Tuple, TupleGetItem
+from relay.ir.module import IRModule
+from relay.ir.type import Dim, TupleType, Type
+from relay.op.base import ANY_DTYPE, Array, Numpy, sample
 from relay.op.family import Elementwise
 from relay.op.kind import Derivative, Fusion
 from relay.op.native import Scalars
 from relay.op.numeric import apply
 from relay.op.registry import operator
 from relay.op.relation import Typing
+from relay.op.tap import Tap, listen
 
 PLACES = (sample("2x3 float32"), sample("bool"), sample("0 int32"))
 
@@ -39,9 +42,33 @@ class Mark(Elementwise):
 class Checkpoint(Mark):
     """The operand, marked as cheaper to compute again than to keep until its derivative is taken.
 
+    Of a tuple, each tensor in it is marked.
+
     relay> annotation.checkpoint([1.0, 2.0])
     [1.0, 2.0]
+    relay> annotation.checkpoint((1.0, [2.0]))
+    (1.0, [2.0])
     """
+
+    is_resolved = True
+    settled_dtypes = ANY_DTYPE
+
+    def relate(self, t: Typing, args: Sequence[Type], out: Type) -> None:
+        t.equal(out, args[0])
+
+    def resolved(
+        self, types: Sequence[Type], args: Sequence[Expr], mod: IRModule, span: Span | None
+    ) -> Expr | None:
+        """The marked fields of a tuple."""
+        whole = types[0]
+        if not isinstance(whole, TupleType):
+            return None
+        parts: list[Expr] = []
+        for i, field in enumerate(whole.fields):
+            part = TupleGetItem(args[0], i, span=span)
+            inner = self.resolved((field,), (part,), mod, span)
+            parts.append(self(part) if inner is None else inner)
+        return Tuple(tuple(parts), span=span)
 
 
 @operator("annotation.stop_fusion")
@@ -143,9 +170,19 @@ class DeviceCopy(Mark):
 class Debug(Mark):
     """The operand: a place where a debugger may look at it.
 
+    From Python, `relay.debug(x, debug_func=f)` calls `f` with the value whenever a program of this process
+    comes to it.
+
     relay> debug([1.0, 2.0])
     [1.0, 2.0]
     """
+
+    @staticmethod
+    def builder(data: Any, debug_func: Callable[[Any], Any] | None = None) -> Expr:
+        """The operand; `debug_func` is called with its value when the program runs."""
+        if debug_func is None:
+            return Debug()(data)
+        return Tap(number=listen(debug_func))(data)
 
 
 @operator("shard")

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias, cast, get_args, get_origi
 import numpy
 
 from relay.diagnostic import fail
-from relay.ir.dtype import canonical, dtype_name
+from relay.ir.dtype import dtype_name, known_name
 from relay.ir.expr import Constant
 from relay.ir.type import HAS_ANY, HAS_INCOMPLETE, Dimension, Kind
 
@@ -119,7 +119,7 @@ def _conform(value: Any, hint: Any) -> tuple[Any] | None:
     if hint is DTypeName:
         if isinstance(value, numpy.dtype | type):
             value = dtype_name(cast(Any, value))
-        known = canonical(value) if isinstance(value, str) else None
+        known = known_name(value) if isinstance(value, str) else None
         return None if known is None else (known,)
     if hint is bool:
         if isinstance(value, int | numpy.bool_) and value in (0, 1):

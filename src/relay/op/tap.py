@@ -39,6 +39,13 @@ class Tap(Effect):
         return values[0]
 
 
+def listen(function: Listener) -> int:
+    """The number of taps that call a function for as long as the process runs."""
+    number = next(_numbers)
+    listeners[number] = function
+    return number
+
+
 @contextmanager
 def listening(functions: Sequence[Listener]) -> Generator[list[int]]:
     """Numbers of taps, one for each function, which is called by them inside the block."""

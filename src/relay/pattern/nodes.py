@@ -60,25 +60,29 @@ class IfPattern(DFPattern):
     """A conditional."""
 
     def __init__(self, cond: DFPattern, true_branch: DFPattern, false_branch: DFPattern) -> None:
-        self.parts = (cond, true_branch, false_branch)
+        self.cond = cond
+        self.true_branch = true_branch
+        self.false_branch = false_branch
 
     @property
     def children(self) -> tuple[DFPattern, ...]:
-        return self.parts
+        return (self.cond, self.true_branch, self.false_branch)
 
     def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
-        return isinstance(e, If) and matcher.every(self.parts, e.children)
+        return isinstance(e, If) and matcher.every(self.children, e.children)
 
 
 class LetPattern(DFPattern):
     """A `let`."""
 
     def __init__(self, var: DFPattern, value: DFPattern, body: DFPattern) -> None:
-        self.parts = (var, value, body)
+        self.var = var
+        self.value = value
+        self.body = body
 
     @property
     def children(self) -> tuple[DFPattern, ...]:
-        return self.parts
+        return (self.var, self.value, self.body)
 
     def interior(self, node_map: NodeMap) -> Iterable[Expr]:
         for let in node_map[self]:
@@ -89,7 +93,7 @@ class LetPattern(DFPattern):
             yield from [e for part in scope for e in post_order(part) if e not in free]
 
     def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
-        return isinstance(e, Let) and matcher.every(self.parts, (e.var, e.value, e.body))
+        return isinstance(e, Let) and matcher.every(self.children, (e.var, e.value, e.body))
 
 
 class TuplePattern(DFPattern):
@@ -110,17 +114,17 @@ class TupleGetItemPattern(DFPattern):
     """A field of a tuple; any field if `index` is None."""
 
     def __init__(self, tuple_value: DFPattern, index: int | None = None) -> None:
-        self.tuple_value = tuple_value
+        self.tuple = tuple_value
         self.index = index
 
     @property
     def children(self) -> tuple[DFPattern, ...]:
-        return (self.tuple_value,)
+        return (self.tuple,)
 
     def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
         if not isinstance(e, TupleGetItem) or self.index not in (None, e.index):
             return False
-        return matcher.visit(self.tuple_value, e.tuple_value)
+        return matcher.visit(self.tuple, e.tuple_value)
 
 
 def is_var(name: str = "") -> VarPattern:

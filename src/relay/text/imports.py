@@ -15,6 +15,8 @@ from relay.ir.module import IRModule
 
 STANDARD = "std/"
 SUFFIX = ".relay"
+FORMER_SUFFIX = ".rly"
+"""How files of version 0.0.5 name standard modules."""
 MAX_IMPORT_DEPTH = 100
 Parse = Callable[[str, str, "Loader"], IRModule]
 PACKAGE = Path(str(resources.files("relay"))).resolve()
@@ -48,6 +50,9 @@ class Loader:
         """
         if name.startswith(STANDARD):
             return self._standard(name.removesuffix(SUFFIX), span)
+        short = name.removesuffix(FORMER_SUFFIX)
+        if short != name and short in standard_names():
+            return self._standard(STANDARD + short, span)
         path = self._path(name, span)
         key = str(path)
         if key in _packaged:

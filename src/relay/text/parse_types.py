@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from relay.diagnostic import did_you_mean
-from relay.ir.dtype import ALIASES, DTYPES, canonical
+from relay.ir.dtype import ALIASES, DTYPES, canonical, known_name
 from relay.ir.type import (
     Dim,
     DType,
@@ -45,7 +45,7 @@ class Types(Relations):
         """`float32` or `Tensor[(10, 10), float32]`, which most types are; else None and no move."""
         kinds, texts, i = self.kinds, self.texts, self.i
         if texts[i] != "Tensor":
-            base = canonical(texts[i])
+            base = self.dtype_named(texts[i])
             if base is None or self.type_var(texts[i]) is not None:
                 return None
             self.i = i + 1
@@ -62,11 +62,15 @@ class Types(Relations):
             i += 1
         if kinds[i] != ")" or kinds[i + 1] != "," or kinds[i + 2] != "NAME" or kinds[i + 3] != "]":
             return None
-        base = canonical(texts[i + 2])
+        base = self.dtype_named(texts[i + 2])
         if base is None or self.type_var(texts[i + 2]) is not None:
             return None
         self.i = i + 4
         return TensorType(tuple(dims), base)
+
+    def dtype_named(self, name: str) -> str | None:
+        """The dtype of that name; in the strict dialect `float` and its kin have their usual widths."""
+        return known_name(name) if self.strict else canonical(name)
 
     def rule_type(self, kind: Kind | None) -> Rule:
         """The type here."""
@@ -101,7 +105,7 @@ class Types(Relations):
             return self.of_kind(RefType(value), Kind.Type, kind, i)
         if name == "meta" and self.kinds[i + 1] == "[":
             return self._metadata_type(kind)
-        base = canonical(name)
+        base = self.dtype_named(name)
         if base is None or name in self.data_kinds:
             return (yield self._data_type(kind))
         self.i = i + 1
@@ -335,7 +339,7 @@ class Types(Relations):
                     hint=f"declare it as `{name}: Shape` or `{name}: BaseType`",
                 )
             return var.kind
-        if canonical(name) is not None:
+        if self.dtype_named(name) is not None:
             return Kind.BaseType
         if name in DIM_CALLS and self.kinds[i + 1] == "(":
             return Kind.Dim

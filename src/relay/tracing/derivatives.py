@@ -12,12 +12,13 @@ from relay.autodiff import custom
 from relay.diagnostic import caller_span, fail
 from relay.expansion import api
 from relay.ir import build
-from relay.ir.expr import Call, Expr, Function, Grad, Tuple, TupleGetItem, Var
+from relay.ir.expr import Call, Expr, Function, Grad, RelayExpr, Tuple, TupleGetItem, Var
 from relay.ir.expr import replace as replace_node
 from relay.ir.module import IRModule
 from relay.ir.type import TensorType, TupleType
 from relay.ir.walk import run
 from relay.op.numeric import apply
+from relay.op.registry import builders
 from relay.tracing.function import Application, TracedFunction, as_function, is_python
 from relay.tracing.nested import flattened, typed_leaf
 from relay.tracing.pytree import Leaf, Node, Tree, same_structure
@@ -247,8 +248,10 @@ def gradient(f: Any, mod: IRModule | None = None, mode: Any = "higher_order") ->
 
 def checkpoint(f: Any) -> Any:
     """`f`, marked to be run again when cotangents are pulled back through it, so that nothing of it is
-    kept.
+    kept; of an expression that is no function, its value, as `relay.annotation.checkpoint` marks it.
     """
+    if isinstance(f, RelayExpr) and not isinstance(f, Function):
+        return builders["annotation.checkpoint"](f)
     if not is_python(f):
         return custom.checkpoint(f)
     return derived(

@@ -15,11 +15,19 @@ from relay.typecheck.types import Types
 
 
 @module_pass("fuse_ops", opt_level=0, public="FuseOps")
-def fuse_ops(mod: IRModule, *, fuse_opt_level: int = -1, max_ops: int = 256, lone: bool = False) -> IRModule:
+def fuse_ops(
+    mod: IRModule,
+    *,
+    fuse_opt_level: int = -1,
+    max_ops: int = 256,
+    lone: bool = False,
+    link_params: bool = False,
+) -> IRModule:
     """Group operators that one loop can compute into functions marked `Primitive`, for a backend to compile.
 
     A function is called where the last of its operators was, and takes what they use as arguments; scalar
-    constants are inlined, larger constants are operands.  The groups, of at most `max_ops` operators:
+    constants are inlined, larger constants are operands, unless `link_params` inlines them too.  The
+    groups, of at most `max_ops` operators:
 
     - A kernel (`nn.dense`, `nn.conv2d`) takes the elementwise and broadcasting operators after it that keep
       its shape: bias, residual, activation; a product by a weight that is decoded (`dequantize_blocks`, a
@@ -62,11 +70,11 @@ def fuse_ops(mod: IRModule, *, fuse_opt_level: int = -1, max_ops: int = 256, lon
     level = PassContext.current().opt_level if fuse_opt_level < 0 else fuse_opt_level
     limit = max_ops if level > 0 else 0
     types, purity = Types(mod), Purity(mod)
-    new = {v: fused(e, types, purity, limit, lone) for v, e in mod.functions.items()}
+    new = {v: fused(e, types, purity, limit, lone, link_params) for v, e in mod.functions.items()}
     return with_definitions(mod, new)
 
 
-def fused(root: Expr, types: Types, purity: Purity, max_ops: int, lone: bool) -> Expr:
+def fused(root: Expr, types: Types, purity: Purity, max_ops: int, lone: bool, link_params: bool) -> Expr:
     """One definition with its groups as functions."""
     root = with_decoder_copies(root, types)
     flow = Dataflow(root, types, purity)
@@ -77,4 +85,4 @@ def fused(root: Expr, types: Types, purity: Purity, max_ops: int, lone: bool) ->
     if lone:
         of.update({e: Group(e, kind) for e, kind in flow.kinds.items() if kind is Kind.OPAQUE})
     groups = {e: group for e, group in of.items() if e is not None and group.size >= least}
-    return with_functions(flow, groups) if groups else root
+    return with_functions(flow, groups, link_params) if groups else root

@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping
 
-from relay.ir.expr import Call, Expr, Function, Let, Op, Var
+from relay.ir.expr import Call, Constant, Expr, Function, Let, Op, Var
 from relay.transform.passes.fusion_graph import Dataflow, is_register_constant
 from relay.transform.passes.fusion_groups import Group
 
 
-def with_functions(flow: Dataflow, groups: Mapping[Expr, Group]) -> Expr:
-    """The definition with a call of a function in the place of the last node of each group."""
+def with_functions(flow: Dataflow, groups: Mapping[Expr, Group], link_params: bool) -> Expr:
+    """The definition with a call of a function in the place of the last node of each group; with
+    `link_params` constants of any size are in the functions.
+    """
     values = flow.values
     new: dict[Expr, Expr] = {}
     inside: dict[Group, list[Expr]] = {}
@@ -20,7 +22,7 @@ def with_functions(flow: Dataflow, groups: Mapping[Expr, Group]) -> Expr:
             nodes = inside.setdefault(group, [])
             nodes.append(e)
             if e is group.root:
-                new[e] = call_fused(nodes, flow, new)
+                new[e] = call_fused(nodes, flow, new, link_params)
         elif type(e) is Let and e.var in values and is_inner(values.get(e.value, e.value), groups):
             new[e] = new.get(e.body, e.body)
         else:
@@ -35,10 +37,10 @@ def is_inner(e: Expr, groups: Mapping[Expr, Group]) -> bool:
     return group is not None and group.root is not e
 
 
-def call_fused(nodes: list[Expr], flow: Dataflow, new: dict[Expr, Expr]) -> Expr:
+def call_fused(nodes: list[Expr], flow: Dataflow, new: dict[Expr, Expr], link_params: bool) -> Expr:
     """A call of the function that computes the last of `nodes`, which come before what uses them."""
     root, types, values = nodes[-1], flow.types, flow.values
-    outside = operands(nodes, values)
+    outside = [a for a in operands(nodes, values) if not (link_params and isinstance(a, Constant))]
     params = [Var(f"p{i}", types(a), span=a.span or root.span) for i, a in enumerate(outside)]
     made: dict[Expr, Expr] = dict(zip(outside, params, strict=True))
     for e in nodes:

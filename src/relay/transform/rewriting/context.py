@@ -142,10 +142,14 @@ def canonical(name: str) -> str:
     return public_names.get(name, name)
 
 
+OTHER_NAMES = {"relay.FuseOps.max_depth": "relay.FuseOps.max_ops"}
+"""Keys of `config` that people know, for options that have another name here."""
+
+
 def _option(key: str) -> tuple[str, str]:
     """The pass and the option that a key of `config` means."""
     load_all()
-    name, _, option = key.removeprefix("relay.").rpartition(".")
+    name, _, option = OTHER_NAMES.get(key, key).removeprefix("relay.").rpartition(".")
     rule = registry.get(canonical(name))
     if rule is None or option not in rule.options:
         hint = did_you_mean(key, PassContext.list_configs()) or "PassContext.list_configs() has them all"
