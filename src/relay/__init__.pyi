@@ -33,6 +33,7 @@ from relay import (
     transform as transform,
     ty as ty,
     typecheck as typecheck,
+    vm as vm,
 )
 from relay.analysis.kinds import (
     all_type_vars as all_type_vars,

@@ -328,7 +328,7 @@ BUILDERS = {
     "nn.batch_to_space_nd": "(data, block_shape, crops)", "meshgrid": "(data, indexing='ij')",
     "nn.mirror_pad": "(data, pad_width, mode='SYMMETRIC')", "einsum": "(data, equation)",
     "matrix_set_diag": "(data, diagonal, k=0, align='RIGHT_LEFT')",
-    "slice_like": "(data, shape_like, axes=())",
+    "slice_like": "(data, shape_like, axes=None)",
 }  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """Operators that change nothing: they mark places in a program for passes, backends and people."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -178,7 +178,7 @@ class Debug(Mark):
     """
 
     @staticmethod
-    def builder(data: Any, debug_func: Callable[[Any], Any] | None = None) -> Expr:
+    def builder(data: Any, debug_func: Any = None) -> Expr:
         """The operand; `debug_func` is called with its value when the program runs."""
         if debug_func is None:
             return Debug()(data)

@@ -3,7 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from relay.ir.expr import Expr
+import numpy
+
+from relay.diagnostic import Span
+from relay.ir.expr import Expr, constant
+from relay.ir.module import IRModule
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.attribute import Size
 from relay.op.axes import check_sizes
@@ -195,6 +199,8 @@ class CollapseSumLike(Operator):
 class Where(Operator):
     """`x` where the condition is True, else `y`; all three broadcast, and both values are evaluated.
 
+    A condition of numbers is true where they are not 0.
+
     relay> where([True, False], [1, 2], 0)
     [1, 0]
     """
@@ -207,17 +213,29 @@ class Where(Operator):
         sample("bool", "int4", "int4"),
         sample("2 bool", "bfloat16", "2 bfloat16"),
         sample("0x1 bool", "3 int64", "int64"),
+        sample(numpy.array([0, 2, -1], "int32"), "3 float32", "3 float32"),
     )
+    is_resolved = True
 
     def relate(self, t: Typing, args: Sequence[Type], out: Type) -> None:
         condition, x, y = args
-        t.equal(t.dtype(condition), "bool", why="a condition is of booleans")
+        if t.dtype(condition) not in NUMERIC:
+            t.equal(t.dtype(condition), "bool", why="a condition is of booleans")
         t.equal(t.dtype(y), t.dtype(x), why="both values have one dtype")
         t.equal(t.dtype(out), t.dtype(x))
         t.equal(t.tensor(out).shape, t.broadcast(*[t.tensor(a).shape for a in args]))
 
     def reference(self, np: Numpy, condition: Array, x: Array, y: Array) -> Array:
         return np.where(condition, x, y)
+
+    def resolved(
+        self, types: Sequence[Type], args: Sequence[Expr], mod: IRModule, span: Span | None
+    ) -> Expr | None:
+        """A choice by numbers compares them with 0."""
+        known = types[0]
+        if not isinstance(known, TensorType) or known.dtype == "bool" or not isinstance(known.dtype, str):
+            return None
+        return self(apply("not_equal", args[0], constant(0, known.dtype)), *args[1:])
 
     def transpose(self, g: Expr, condition: Expr, x: Expr, y: Expr) -> tuple[Expr | None, ...]:
         no = apply("where", condition, const_like(0, g), g)

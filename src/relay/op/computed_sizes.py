@@ -31,7 +31,7 @@ from relay.op.pad import MIRROR, MirrorPad, Pad, with_border
 from relay.op.registry import instance
 from relay.op.reshape import Reshape, ReverseReshape
 from relay.op.reshape_codes import SPLIT, code_groups, flipped_codes, reshaped
-from relay.op.slice import BEYOND, StridedSlice
+from relay.op.slice import BEYOND, BY_SIZE, StridedSlice
 from relay.op.sort import TopK
 from relay.op.term import Term, iota
 
@@ -258,7 +258,7 @@ def _greatest(op: TopK, values: Values, types: Sequence[Any], args: Sequence[Exp
 def _sliced(op: StridedSlice, values: Values, types: Sequence[Any], args: Sequence[Expr]) -> Expr:
     rank, count = len(dims(types[0])), max(len(op.begin), len(op.end))
     axes = range(count) if op.axes is None else [a % rank for a in op.axes]
-    whole: tuple[Dim, Dim, int] = (0, -1 if op.slice_mode == "size" else BEYOND, 1)
+    whole: tuple[Dim, Dim, int] = (0, -1 if op.slice_mode in BY_SIZE else BEYOND, 1)
     places: list[tuple[Dim, Dim, int]] = [whole] * (max(axes, default=-1) + 1)
     for i, axis in enumerate(axes):
         stride = op.strides[i] if op.strides is not None and i < len(op.strides) else 1

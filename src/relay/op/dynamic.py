@@ -8,7 +8,7 @@ from relay.ir.expr import Expr, as_expr
 from relay.ir.type import ANY, TensorType, Type
 from relay.op.attribute import DTypeName
 from relay.op.axes import axis_of
-from relay.op.base import ANY_NUMBER, FLOATING, INTEGRAL, sample
+from relay.op.base import ANY_NUMBER, FLOATING, INTEGRAL, NUMERIC, sample
 from relay.op.composite import Composite
 from relay.op.dynamic_shape import result_rank
 from relay.op.image.places import Way
@@ -243,7 +243,8 @@ def _paired(x: Term, y: Term) -> Term:
 
 @operator("dyn.nn.pad")
 class DynPad(Composite):
-    """`nn.pad` by widths `(rank, 2)` and with a value that are tensors.
+    """`nn.pad` by widths `(rank, 2)` and with a value that are tensors; negative widths cut off, with
+    `pad_mode="constant"`.
 
     relay> dyn.nn.pad([1, 2], [[1, 2]], 9)
     [9, 1, 2, 9, 9]
@@ -252,14 +253,16 @@ class DynPad(Composite):
     pad_mode: Literal["constant", "edge", "reflect"] = "constant"
     samples = (
         sample("2x3 float32", numpy.array([[1, 0], [0, 2]]), "float32"),
+        sample("2x3 float32", numpy.array([[1, 0], [-1, 2]]), "float32"),
         sample("2x3 float32", numpy.array([[1, 2], [0, 2]], "int32"), "float32", pad_mode="edge"),
         sample("3x4 int32", numpy.array([[2, 1], [1, 0]]), "int32", pad_mode="reflect"),
     )
 
     @staticmethod
-    def builder(data: Any, pad_width: Any, pad_value: Any = 0.0, pad_mode: str = "constant") -> Expr:
+    def builder(data: Any, pad_width: Any, pad_value: Any = 0, pad_mode: str = "constant") -> Expr:
         """A tensor with a border; see the operator."""
-        operands = [as_expr(x) for x in (data, pad_width, pad_value)]
+        plain = isinstance(pad_value, int | float) and pad_value == 0
+        operands = [as_expr(x) for x in (data, pad_width, 0 if plain else pad_value)]
         return DynPad(pad_mode=pad_mode)(*operands)  # pyright: ignore[reportArgumentType]
 
     def infer(self, t: Typing, data: Type, pad_width: Type, pad_value: Type) -> Type:
@@ -275,9 +278,12 @@ class DynPad(Composite):
         widths, sizes = Term(pad_width, types[1].dtype).cast("int64"), shape_tensor(data)
         before, after = (widths.of("take", term(k, "int64"), axis=1) for k in (0, 1))
         if self.pad_mode == "constant":
-            whole = apply("dyn.broadcast_to", pad_value, (before + sizes + after).expr)
             ones = term(numpy.ones(rank), "int64").expr
-            return apply("strided_set", whole, data, before.expr, (before + sizes).expr, ones)
+            first, last = (-before).of("maximum", 0), sizes + after.of("minimum", 0)
+            part = apply("dyn.strided_slice", data, first.expr, last.expr, ones)
+            whole = apply("dyn.broadcast_to", pad_value, (before + sizes + after).expr)
+            at = before.of("maximum", 0)
+            return apply("strided_set", whole, part, at.expr, (at + last - first).expr, ones)
         found = data
         for axis in range(rank):
             size, first, last = (Term(item(v.expr, axis), "int64") for v in (sizes, before, after))
@@ -292,7 +298,7 @@ class DynUpsample(Composite):
 
     def infer(self, t: Typing, data: Type, *scales: Type) -> Type:
         layout = self.attributes()["layout"]
-        t.dtype_in(data, FLOATING, "the data")
+        t.dtype_in(data, NUMERIC, "the data")
         shape = list(
             t.shape(data, len(permutation(t, layout, "NC" + self.axes, self.name, "layout")), "the data")
         )
@@ -331,6 +337,7 @@ class DynUpsampling(DynUpsample):
     samples = (
         sample("1x2x3x4 float32", numpy.float32(2), numpy.float32(3)),
         sample("1x2x3x4 float32", numpy.float32(1.6), numpy.float32(2), method="bicubic", align_corners=True),
+        sample("1x2x3x4 int8", numpy.float32(2), numpy.float32(3)),
     )
 
     def way(self) -> Way:

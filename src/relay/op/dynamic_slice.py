@@ -19,7 +19,7 @@ from relay.op.numeric import apply
 from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement
-from relay.op.slice import BEYOND, SliceMode, clipped, range_of, sized
+from relay.op.slice import BEYOND, BY_SIZE, SliceMode, clipped, range_of, sized
 from relay.op.take import permute
 from relay.op.traced import DECIDES, placed, values_of
 
@@ -148,6 +148,8 @@ class DynStridedSlice(Rearrangement):
         sample("5x4 float32", numpy.array([1, 0]), numpy.array([4, -1]), numpy.array([1, 1])),
         sample("5x4 int4", numpy.array([4]), numpy.array([-6]), numpy.array([-2])),
         sample("5x4 float64", numpy.array([-3]), numpy.array([2]), numpy.array([1]), slice_mode="size"),
+        sample("5x4 float64", numpy.array([-3]), numpy.array([7]), numpy.array([1]), slice_mode="size"),
+        sample("5x4 float64", numpy.array([1]), numpy.array([4]), numpy.array([1]), slice_mode="exact"),
         sample("5x4 float64", numpy.array([-9]), numpy.array([9]), numpy.array([2]), slice_mode="clip"),
         sample("2x5x4 float32", numpy.array([1]), numpy.array([-1]), numpy.array([1]), axes=(-2,)),
     )
@@ -186,8 +188,8 @@ class DynStridedSlice(Rearrangement):
         axes = range(data.ndim) if self.axes is None else axes_of(SIZES, self.axes, data.ndim)
         numbers = [values_of(x, DECIDES) for x in (begin, end, strides)]
         for axis, b, e, s in zip(axes, *numbers, strict=False):
-            if self.slice_mode == "size":
-                taken[axis] = sized(SIZES, data.shape[axis], b, e).slice
+            if self.slice_mode in BY_SIZE:
+                taken[axis] = sized(SIZES, data.shape[axis], b, e, exact=self.slice_mode == "exact").slice
             else:
                 rule = clipped if self.slice_mode == "clip" else range_of
                 taken[axis] = rule(SIZES, data.shape[axis], b, e, s).slice
@@ -199,7 +201,7 @@ class DynStridedSlice(Rearrangement):
             return None  # each row would have a shape of its own
         if self.axes is not None:
             return replace(self, axes=behind_rows(self.axes, row_rank(data, True)))(data, *places)
-        whole = (0, -1 if self.slice_mode == "size" else BEYOND, 1)
+        whole = (0, -1 if self.slice_mode in BY_SIZE else BEYOND, 1)
         return self(data, *[in_front(first, p) for first, p in zip(whole, places, strict=True)])
 
     def transpose(
@@ -209,7 +211,7 @@ class DynStridedSlice(Rearrangement):
         first = () if self.axes is None else axes_of(SIZES, self.axes, rank)
         order = [*first, *[axis for axis in range(rank) if axis not in first]]
         turned = permute(data, order)
-        last = self.last(turned, begin, end) if self.slice_mode == "size" else end
+        last = self.last(turned, begin, end) if self.slice_mode in BY_SIZE else end
         how = {"slice_mode": "clip"} if self.slice_mode == "clip" else {}
         whole = apply("strided_set", zeros_like(turned), permute(g, order), begin, last, strides, **how)
         return permute(whole, [order.index(axis) for axis in range(rank)]), None, None, None
@@ -220,7 +222,9 @@ class DynStridedSlice(Rearrangement):
         counts = apply("slice_like", apply("shape_of", data, "int64"), begin)
         first, size = apply("cast", begin, dtype="int64"), apply("cast", sizes, dtype="int64")
         front = apply("where", apply("less", first, zero), apply("add", first, counts), first)
-        return apply("where", apply("less", size, zero), counts, apply("add", front, size))
+        return apply(
+            "where", apply("less", size, zero), counts, apply("minimum", apply("add", front, size), counts)
+        )
 
     def extent(self, b: Loops, data: View, begin: View, end: View, strides: View) -> Sequence[Index]:
         """The lengths between the places."""
@@ -262,8 +266,8 @@ def ranges_at(
             continue
         k = axis if axes is None else axes.index(axis)
         first = bound_at(b, begin, k, 0)
-        if mode == "size":
-            found.append(sized_at(b, d, first, bound_at(b, end, k, -1)))
+        if mode in BY_SIZE:
+            found.append(sized_at(b, d, first, bound_at(b, end, k, -1), exact=mode == "exact"))
         else:
             found.append(rule(b, d, first, bound_at(b, end, k, BEYOND), bound_at(b, strides, k, 1)))
     return found
@@ -287,14 +291,13 @@ def from_front(b: Loops, d: Index, place: Index) -> Index:
     return b.choose(b.is_less(place, 0), b.plus(d, place), place)
 
 
-def sized_at(b: Loops, d: Index, begin: Index, size: Index) -> tuple[Index, Index, Index]:
-    """So many elements, or all that are left."""
+def sized_at(b: Loops, d: Index, begin: Index, size: Index, *, exact: bool) -> tuple[Index, Index, Index]:
+    """So many elements, or all that are left; see `sized`."""
     first = from_front(b, d, begin)
-    length = b.choose(b.is_less(size, 0), b.minus(d, first), size)
-    last = b.plus(first, length)
-    inside = (b.is_less(first, 0), b.is_less(d, first), b.is_less(d, last))
-    b.require(b.both(*map(b.negation, inside)), "slice-out-of-range", OUTSIDE)
-    return first, length, 1
+    left = b.minus(d, first)
+    outside = [b.is_less(first, 0), b.is_less(left, size if exact else 0)]
+    b.require(b.both(*map(b.negation, outside)), "slice-out-of-range", OUTSIDE)
+    return first, b.choose(b.is_less(size, 0), left, b.smaller(size, left)), 1
 
 
 def range_at(b: Loops, d: Index, begin: Index, end: Index, stride: Index) -> tuple[Index, Index, Index]:

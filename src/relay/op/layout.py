@@ -216,8 +216,8 @@ def check_block(t: Checker, size: int) -> int:
 class DepthToSpace(Rearrangement):
     """The channels of each pixel spread over a block of `block_size` by `block_size` pixels.
 
-    With `mode="DCR"` the place in the block is the outer part of the channel's number, with `"CRD"` the
-    inner.
+    With `mode="DCR"` the place in the block is the outer part of the channel's number, with `"CRD"`, which
+    `"CDR"` means too, the inner.
 
     relay> nn.depth_to_space([[[[1]], [[2]], [[3]], [[4]]]], block_size=2)
     [[[[1, 2], [3, 4]]]]
@@ -227,13 +227,14 @@ class DepthToSpace(Rearrangement):
     samples = (
         sample("1x8x2x3 float32", block_size=2),
         sample("1x8x2x3 float32", block_size=2, mode="CRD"),
+        sample("1x8x2x3 int32", block_size=2, mode="CDR"),
         sample("1x2x3x4 int4", block_size=2, layout="NHWC"),
         sample("0x4x2x2 bool", block_size=2),
     )
 
     block_size: int
     layout: ImageLayout = "NCHW"
-    mode: Literal["DCR", "CRD"] = "DCR"
+    mode: Literal["DCR", "CRD", "CDR"] = "DCR"
 
     def infer(self, t: Typing, x: Type) -> Type:
         n, c, h, w = _image(t, x, self.layout)

@@ -46,20 +46,42 @@ def padded(t: Typing, x: Type, widths: Widths, needed: Callable[[Dim], Dim]) -> 
     dims = t.shape(x)
     if len(widths) != len(dims):
         attribute_fault(t, "pad_width", widths, f"it has a pair of widths for each of {len(dims)} axes")
-    if any(not is_dimension(w) and w < 0 for pair in widths for w in pair):
-        attribute_fault(t, "pad_width", widths, "a width is never negative")
+    if needed is not NEEDED["constant"] and any(w < 0 for w in known_widths(widths)):
+        attribute_fault(t, "pad_width", widths, "a border that repeats the tensor is never negative")
     for d, pair in zip(dims, widths, strict=True):
         least = needed(maximum(*pair))
         if least != 0:
             t.require(least, "<=", d, "a border that repeats the tensor needs enough of it")
+        cut = -sum(min(w, 0) for w in pair if not is_dimension(w))
+        if cut:
+            t.require(cut, "<=", d, "negative widths cut off what is there", "slice-out-of-range")
     return TensorType(
         [before + d + after for d, (before, after) in zip(dims, widths, strict=True)], t.dtype(x)
     )
 
 
+def known_widths(widths: Widths) -> list[int]:
+    """The widths that are numbers."""
+    return [w for pair in widths for w in pair if not is_dimension(w)]
+
+
+def _lost(width: Any) -> int:
+    """How much a width cuts off."""
+    return 0 if is_dimension(width) else max(-width, 0)
+
+
+def within(d: Dim, before: Dim, after: Dim) -> slice:
+    """What is left of an axis where a width is negative."""
+    assert isinstance(d, int)
+    assert isinstance(before, int)
+    assert isinstance(after, int)
+    return slice(max(-before, 0), d + min(after, 0))
+
+
 @operator("nn.pad")
 class Pad(Rearrangement):
-    """A border around the tensor, as wide before and after each axis as `pad_width` says.
+    """A border around the tensor, as wide before and after each axis as `pad_width` says; a negative width
+    cuts off so much, with `pad_mode="constant"`.
 
     It holds `pad_value`, a scalar (0), with `pad_mode="constant"`; the nearest element with `"edge"`; the
     tensor mirrored at its outermost elements with `"reflect"`.
@@ -79,6 +101,8 @@ class Pad(Rearrangement):
         sample("3x4 float64", pad_mode="reflect", pad_width=((2, 0), (1, 3))),
         sample("0x2 int32", "int32", pad_width=((1, 1), (0, 0))),
         sample("float32", pad_width=()),
+        sample("2x3 float32", "float32", pad_width=((0, 1), (-1, 2))),
+        sample("4 int32", pad_width=((-1, -2),)),
     )
 
     pad_width: Widths
@@ -115,10 +139,12 @@ class Pad(Rearrangement):
             if pad_value is None
             else converted(np, pad_value, dtype_name(data.dtype))
         )
-        out = np.full(
-            [b + d + a for d, (b, a) in zip(data.shape, self.pad_width, strict=True)], value, data.dtype
+        pairs = list(zip(data.shape, self.pad_width, strict=True))
+        out = np.full([b + d + a for d, (b, a) in pairs], value, data.dtype)
+        data = data[tuple([within(d, b, a) for d, (b, a) in pairs])]
+        at = tuple(
+            [slice(max(b, 0), max(b, 0) + n) for n, (_, (b, _)) in zip(data.shape, pairs, strict=True)]
         )
-        at = tuple([slice(b, b + d) for d, (b, _) in zip(data.shape, self.pad_width, strict=True)])
         return placed(np, out, at, data)
 
     @by(Batching.SHIFTED)
@@ -136,9 +162,12 @@ class Pad(Rearrangement):
     def vjp(self, g: Expr, y: Expr, data: Expr, pad_value: Expr | None = None) -> tuple[Expr | None, ...]:
         if self.pad_mode != "constant":
             return scattered(g, self, data), *([] if pad_value is None else [None])
-        begin = [before for before, _ in self.pad_width]
-        end = [-after if after else BEYOND for _, after in self.pad_width]
+        begin = [before if is_dimension(before) else max(before, 0) for before, _ in self.pad_width]
+        end = [-after if is_dimension(after) or after > 0 else BEYOND for _, after in self.pad_width]
         inner = apply("strided_slice", g, begin=begin, end=end) if begin else g
+        cut = tuple([(_lost(before), _lost(after)) for before, after in self.pad_width])
+        if any(pair != (0, 0) for pair in cut):
+            inner = replace(self, pad_width=cut)(inner)
         if pad_value is None or not is_floating(pad_value):
             return inner, *([] if pad_value is None else [None])
         border = apply("strided_set", g, const_like(0, g), begin, end) if begin else apply("zeros_like", g)

@@ -6,12 +6,14 @@ keeps reduced axes with size 1.  NaN propagates.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy
 
+from relay.diagnostic import Span
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr
+from relay.ir.module import IRModule
 from relay.ir.type import Dim, DType, TensorType, Type
 from relay.op.arithmetic import greater, lesser
 from relay.op.base import BOOLEAN, NUMERIC, Array, Numpy, Operator, sample
@@ -23,7 +25,7 @@ from relay.op.family import Reduction, family
 from relay.op.kind import Batching, Derivative, Wide
 from relay.op.native import Scalars
 from relay.op.numeric import Axis, apply, axes_named, checked_axes, greatest_value, least_value, narrow
-from relay.op.registry import operator
+from relay.op.registry import instance, operator
 from relay.op.relation import Typing
 
 
@@ -109,7 +111,26 @@ class AxisReduction(Along, Reduction):
 
 
 @family
-class Extreme(Weighing, Reduction):
+class OfBooleans(Along):
+    """A reduction that is another one where the elements are booleans."""
+
+    of_booleans: ClassVar[str]
+    dtypes = NUMERIC | BOOLEAN
+    is_resolved = True
+    settled_dtypes = NUMERIC
+
+    def resolved(
+        self, types: Sequence[Type], args: Sequence[Expr], mod: IRModule, span: Span | None
+    ) -> Expr | None:
+        """The reduction of booleans."""
+        known = types[0]
+        if not isinstance(known, TensorType) or known.dtype != "bool":
+            return None
+        return instance(self.of_booleans, self.attributes())(*args)
+
+
+@family
+class Extreme(OfBooleans, Weighing, Reduction):
     """The greatest or the least; equal ones share the derivative evenly, as in PyTorch."""
 
     def weights(self, y: Expr, data: Expr) -> Expr:
@@ -123,17 +144,20 @@ class AxisComposite(Along, Composite):
 
 
 @operator("sum")
-class Sum(AxisReduction):
+class Sum(OfBooleans, AxisReduction):
     """The sum of the elements along `axis`; 0 where there are none.  Narrow floats accumulate in float32.
+
+    The sum of booleans is a boolean, as in NumPy: `any`.
 
     relay> sum([[1.0, 2.0], [3.0, 4.0]], axis=0)
     [4.0, 6.0]
     """
 
-    dtypes = NUMERIC
+    of_booleans = "any"
     derivative = Derivative.TRANSPOSE
     samples = (
         sample("3x4 float32", axis=1),
+        sample("3x4 bool", axis=1),
         sample("2x3x4 float32", axis=(0, 2), keepdims=True),
         sample("float32"),
         sample("0x3 int32", axis=0),
@@ -208,8 +232,9 @@ class Max(Extreme):
     [5.0, 4.0]
     """
 
-    dtypes = NUMERIC
+    of_booleans = "any"
     samples = (
+        sample("3x4 bool", axis=1),
         sample("3x4 float32", axis=1),
         sample("2x3x4 int32", axis=(1, 2)),
         sample("3x0 float32", axis=1),
@@ -239,8 +264,9 @@ class Min(Extreme):
     [1.0, 3.0]
     """
 
-    dtypes = NUMERIC
+    of_booleans = "all"
     samples = (
+        sample("3x4 bool", axis=1),
         sample("3x4 float32", axis=1),
         sample("2x3x4 uint8", axis=(0, 1), keepdims=True),
         sample("3x0 float32", axis=1),

@@ -24,7 +24,9 @@ from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement
 from relay.op.scattering import scattered
 
-SliceMode = Literal["end", "size", "clip"]
+SliceMode = Literal["end", "size", "clip", "exact"]
+BY_SIZE = ("size", "exact")
+"""The modes of which the end is a size."""
 BEYOND = 2**31 - 1
 """An end at least this far away is the end of the axis, whatever its size."""
 
@@ -129,20 +131,26 @@ def between(t: Checker, d: Dim, begin: Dim, end: Dim | None, stride: int, *, cli
     return Range(begin, (span + (stride - 1)) // stride, stride)
 
 
-def sized(t: Checker, d: Dim, begin: int, size: int | None) -> Range:
-    """`size` elements from `begin` on, all of which must be there; -1 is all that are left."""
+def sized(t: Checker, d: Dim, begin: int, size: int | None, *, exact: bool) -> Range:
+    """`size` elements from `begin` on, or those that are left if they are fewer, unless it is `exact`; -1 is
+    all that are left.
+    """
     if is_dimension(begin) or is_dimension(size):
         if size is None or (not is_dimension(size) and size < 0):
             return between(t, d, begin, None, 1, clips=False)
-        known = least(size) >= 0
-        if known and least(begin) >= 0:
-            t.require(begin + size, "<=", d, "the slice lies within the axis", "slice-out-of-range")
-        return Range(begin, size if known else ANY, 1)
+        if least(size) < 0 or (least(begin) < 0 and not exact):
+            return Range(begin, ANY, 1)
+        if least(begin) >= 0:
+            last = begin + size if exact else begin
+            t.require(last, "<=", d, "the slice lies within the axis", "slice-out-of-range")
+        return Range(begin, size if exact else minimum(size, subtract(d, begin)), 1)
     if size is None or size < 0:
         return range_of(t, d, begin, None, 1)
     first = begin if begin >= 0 else d + begin
     why = f"the slice of {size} elements from {begin} on lies within the axis"
-    t.require(begin + size if begin >= 0 else -begin, "<=", d, why, "slice-out-of-range")
+    t.require(begin + (size if exact else 0) if begin >= 0 else -begin, "<=", d, why, "slice-out-of-range")
+    if not exact:
+        return Range(first, minimum(size, d - first if begin >= 0 else -begin), 1)
     if begin < 0:
         t.require(size, "<=", -begin, why, "slice-out-of-range")
     return Range(first, size, 1)
@@ -153,8 +161,9 @@ class StridedSlice(Rearrangement):
     """The elements from `begin` up to but not including `end`, `strides` apart, along `axes` (the first
     ones).
 
-    Negative places count from the end.  With `slice_mode="size"` `end` holds sizes, where -1 is all that is
-    left; with "clip" places may lie beyond the axis, as in NumPy.
+    Negative places count from the end.  With `slice_mode="size"` `end` holds sizes, where -1, or more than
+    there are, is all that is left, and with "exact" so many must be there; with "clip" places may lie beyond
+    the axis, as in NumPy.
 
     relay> strided_slice([1, 2, 3, 4, 5], begin=(1,), end=(5,), strides=(2,))
     [2, 4]
@@ -166,6 +175,8 @@ class StridedSlice(Rearrangement):
         sample("5x4 bfloat16", begin=(-1,), end=(-6,), strides=(-2,), axes=(0,)),
         sample("5x4 float32", begin=(-3, 1), end=(3, -1), axes=(0, -1), slice_mode="size"),
         sample("5x4 bool", begin=(1, 2), end=(3, -1), slice_mode="size"),
+        sample("5x4 float32", begin=(3, -2), end=(9, 7), slice_mode="size"),
+        sample("5x4 int32", begin=(3, -2), end=(2, -1), slice_mode="exact"),
         sample("float32", begin=(), end=()),
         sample("5x4 int32", begin=(2,), end=(2,)),
         sample("0x4 int32", begin=(0,), end=(3,)),
@@ -204,8 +215,8 @@ class StridedSlice(Rearrangement):
         for i, axis in enumerate(axes):
             begin = self.begin[i] if i < len(self.begin) else 0
             end = self.end[i] if i < len(self.end) else None
-            if self.slice_mode == "size":
-                found[axis] = sized(t, dims[axis], begin, end)
+            if self.slice_mode in BY_SIZE:
+                found[axis] = sized(t, dims[axis], begin, end, exact=self.slice_mode == "exact")
             else:
                 stride = self.strides[i] if self.strides is not None and i < len(self.strides) else 1
                 rule = clipped if self.slice_mode == "clip" else range_of
@@ -250,7 +261,7 @@ class StridedSlice(Rearrangement):
             begin = self.begin[i] if i < len(self.begin) else 0
             end = self.end[i] if i < len(self.end) else None
             stride = self.strides[i] if self.strides and i < len(self.strides) else 1
-            if self.slice_mode == "size":
+            if self.slice_mode in BY_SIZE:
                 stride, end = 1, end_of(begin, end)
             found[axis] = (begin, (BEYOND if stride > 0 else -BEYOND) if end is None else end, stride)
         return found
@@ -294,7 +305,7 @@ class SliceLike(Rearrangement):
         sample("float32", "float32"),
     )
 
-    axes: tuple[int, ...] = ()
+    axes: tuple[int, ...] | None = None
 
     def target(self, t: Checker, dims: Sequence[Dim], like: Sequence[Dim]) -> tuple[Dim, ...]:
         """The shape of the result."""
@@ -303,7 +314,7 @@ class SliceLike(Rearrangement):
                 "rank-mismatch", f"a tensor of rank {len(dims)} cannot be cut like one of rank {len(like)}"
             )
         axes = range(len(like)) if not self.axes else axes_of(t, self.axes, len(dims))
-        given = [a if a in self.axes or not self.axes else a - len(dims) for a in axes]
+        given = [a if not self.axes or a in self.axes else a - len(dims) for a in axes]
         out = list(dims)
         for a, b in zip(axes, given, strict=True):
             out[a] = like[axis_of(t, b, len(like), "axes")]

@@ -323,7 +323,7 @@ def cut(x: Term, entries: Sequence[Entry], sizes: Sequence[Dim]) -> Term:
     if opens:
         begin = [cast(int, entries[axis]) for axis in opens]
         ones = (1,) * len(opens)
-        x = x.of("strided_slice", begin=begin, end=ones, axes=tuple(opens), slice_mode="size")
+        x = x.of("strided_slice", begin=begin, end=ones, axes=tuple(opens), slice_mode="exact")
     if places:
         if mode == "end":
             places = {axis: clipped_place(cast(int, sizes[axis]), place) for axis, place in places.items()}

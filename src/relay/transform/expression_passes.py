@@ -84,13 +84,13 @@ def ToANormalFormExpr(e: Expr) -> Expr:  # noqa: N802  as people know it
     return anf(annotated, Types(IRModule()))
 
 
-def FoldConstantExpr(expr: Expr, mod: IRModule) -> Expr:  # noqa: N802  as people know it
-    """An expression with constants folded."""
+def FoldConstantExpr(expr: Expr, mod: IRModule, fold_qnn: bool = True) -> Expr:  # noqa: N802  as people know it
+    """An expression with constants folded; without `fold_qnn` the operators of `qnn` stay."""
     work = mod.copy()
     name = GlobalVarSupply(work).fresh_global("expression")
     main = expr if isinstance(expr, Function) else Function(tuple(free_vars(expr)), expr)
     work[name] = main
-    made: Any = fold_constants(work)[name]
+    made: Any = fold_constants(work, fold_qnn=fold_qnn)[name]
     return made if isinstance(expr, Function) else made.body
 
 

@@ -4,16 +4,17 @@ from collections.abc import Callable, Sequence
 
 import numpy
 
+from relay.ir.dtype import dtype_name, is_integer
 from relay.ir.type import Dim
 from relay.op.attribute import Sizes
-from relay.op.base import FLOATING, Array, Numpy, sample
+from relay.op.base import NUMERIC, Array, Numpy, sample
 from relay.op.conversion import accumulator
 from relay.op.family import family
 from relay.op.kind import Precision, Wide
 from relay.op.native import Index, Loops
 from relay.op.nn.layout import Spatial, ntuple, per_axis
 from relay.op.nn.loops import Line
-from relay.op.nn.pool import Average, Greatest
+from relay.op.nn.pool import Average, Greatest, truncated
 from relay.op.nn.ranks import DATA_LAYOUT, by_rank, for_ranks
 from relay.op.nn.window import Pooling, means
 from relay.op.relation import Typing
@@ -117,7 +118,8 @@ class AdaptiveMaxPool(Greatest, Parts):
 class AdaptiveAvgPool(Average, Parts):
     """The mean of each of `output_size` parts of data `(n, c, {axes})`; None leaves the size.
 
-    Part `i` goes from `i * w / output_size` rounded down to `(i + 1) * w / output_size` rounded up.
+    Part `i` goes from `i * w / output_size` rounded down to `(i + 1) * w / output_size` rounded up.  Integers
+    truncate.
 
     relay> nn.adaptive_avg_pool1d([[[1.0, 3.0, 2.0, 0.0]]], output_size=2)
     [[[2.0, 1.0]]]
@@ -130,18 +132,26 @@ class AdaptiveAvgPool(Average, Parts):
     wide = Wide.SUM
     output_size: Sizes | None = None
     precision = Precision.STORED
-    dtypes = FLOATING
+    dtypes = NUMERIC
     samples = by_rank(
         (sample("2x3x7 float32", output_size=3), sample("2x3x3 float32", output_size=5)),
         (
             sample("1x3x7x5 float32", output_size=(3, 2)),
             sample("1x7x5x3 float32", output_size=2, layout="NHWC"),
+            sample("1x3x7x5 int32", output_size=(3, 2)),
         ),
         (sample("1x2x4x7x5 float32", output_size=(2, 3, 2)),),
     )
 
     def reference(self, np: Numpy, data: Array) -> Array:
-        return self.parts(np, data, np.mean)
+        if not is_integer(dtype_name(data.dtype)):
+            return self.parts(np, data, np.mean)
+        space = self.opened(np, data).shape[2:]
+        total = self.opened(np, self.parts(np, data.astype("int64"), np.sum))
+        for i, bounds in enumerate(self.bounds(space)):
+            several = numpy.asarray([1 if len(bounds) == space[i] else b - a for a, b in bounds])
+            total = truncated(np, total, several.reshape((-1,) + (1,) * (self.rank - 1 - i)))
+        return self.closed(np, total, data.dtype)
 
 
 AdaptiveMaxPool1D, AdaptiveMaxPool2D, AdaptiveMaxPool3D = for_ranks(

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from relay.ir.dim import floor_divide
 from relay.ir.dtype import bits as width_of
-from relay.ir.expr import Expr, constant
+from relay.ir.expr import Call, Expr, Op, as_expr, constant
 from relay.ir.type import TensorType, Type
 from relay.op.attribute import DTypeName
 from relay.op.axes import attribute_fault, axis_of
@@ -35,6 +35,21 @@ class BitPack(Composite):
     pack_axis: int = 1
     bit_axis: int = 2
     pack_type: Word = "uint32"
+
+    @staticmethod
+    def builder(
+        data: Any,
+        bits: int = 1,
+        pack_axis: int = 1,
+        bit_axis: int = 2,
+        pack_type: str = "uint32",
+        name: str = "bitpack",
+    ) -> Expr:
+        """See the operator; `name`, which the original has for its kernel, changes nothing."""
+        del name
+        attrs = {"bits": bits, "pack_axis": pack_axis, "bit_axis": bit_axis, "pack_type": pack_type}
+        return Call(Op.get(BitPack.name), (as_expr(data),), attrs)
+
     samples = (
         sample("2x16x3 uint8", bits=2, pack_axis=1, bit_axis=2, pack_type="uint8"),
         sample("2x32 uint32", bits=3, bit_axis=0),

@@ -28,6 +28,10 @@ class DeformableConv2D(Composite):
     [[[[4.0, 6.0]]]]
     """
 
+    builder_order = (
+        "data", "offset", "weight", "strides", "padding", "dilation", "deformable_groups", "groups",
+        "channels", "kernel_size", "data_layout", "kernel_layout", "out_layout", "out_dtype", "mask",
+    )  # fmt: skip
     strides: Spatial = (1, 1)
     padding: Spatial = (0, 0)
     dilation: Spatial = (1, 1)

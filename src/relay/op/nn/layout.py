@@ -5,7 +5,7 @@ spatial axis.
 from typing import Literal
 
 from relay.ir.dtype import is_integer
-from relay.ir.type import Dim, DType, Type
+from relay.ir.type import Dim, DType, IncompleteType, Type
 from relay.op.attribute import DTypeName, Sizes, is_dimension
 from relay.op.base import Array, Numpy
 from relay.op.relation import Typing
@@ -86,6 +86,8 @@ def checked_pads(t: Typing, padding: Spatial, n: int, op: str) -> tuple[tuple[in
 def result_dtype(t: Typing, x: Type, weight: Type, out_dtype: str) -> DType:
     """The dtype of a contraction; its operands have one dtype, unless integers go to a given one."""
     if out_dtype and is_integer(out_dtype):
+        if isinstance(t.dtype(weight), IncompleteType):
+            t.equal(t.dtype(weight), t.known_dtype(x), why="nothing else says the dtype of the weight")
         a, b = t.known_dtype(x), t.known_dtype(weight)
         if not (is_integer(a) and is_integer(b)):
             t.equal(t.dtype(weight), t.dtype(x), why="data and weight have one dtype")

@@ -68,7 +68,8 @@ class L2Normalize(SameType, Composite):
 class LRN(SameType, Composite):
     """`x / (bias + alpha / size * s) ** beta`, where `s` sums the squares of the `size` nearest along `axis`.
 
-    Local response normalisation.  Source: Krizhevsky, Sutskever and Hinton, 2012.
+    Local response normalisation.  Of an even number, one more comes after an element than before it, as in
+    ONNX.  Source: Krizhevsky, Sutskever and Hinton, 2012.
 
     relay> nn.lrn([[1.0, 2.0]], size=1, bias=1.0, alpha=0.0)
     [[1.0, 2.0]]
@@ -85,14 +86,15 @@ class LRN(SameType, Composite):
     samples = (
         sample("1x7x3x3 float32", size=3, alpha=0.5),
         sample("1x3x3x7 float32", axis=3),
+        sample("1x7x3x3 float32", size=4, alpha=0.5),
         sample("6 float32", size=3, axis=0, alpha=0.5),
         sample("2x1x3x2x1x2 float64", size=3, axis=2, alpha=0.5),
     )
 
     def infer(self, t: Typing, data: Type) -> Type:
         axis_of(t, self.axis, len(t.shape(data)))
-        if self.size < 1 or self.size % 2 == 0:
-            t.fail("attribute-value", f"`nn.lrn` cannot have size={self.size}", hint="the size is odd")
+        if self.size < 1:
+            t.fail("attribute-value", f"`nn.lrn` cannot have size={self.size}", hint="the size is positive")
         return data
 
     def decompose(self, types: Any, data: Expr) -> Expr:
@@ -119,13 +121,14 @@ class LRN(SameType, Composite):
         others.insert(axis, near)
         ones, zeros = (1,) * (n - 3), (0,) * (n - 3)
         pooled = apply(
-            f"nn.avg_pool{n - 2}d", y, pool_size=(self.size, *ones), padding=(self.size // 2, *zeros),
+            f"nn.avg_pool{n - 2}d", y, pool_size=(self.size, *ones),
+            padding=((self.size - 1) // 2, *zeros, self.size // 2, *zeros),
             layout="".join(others), count_include_pad=True,
         )  # fmt: skip
         return pooled if n == rank else apply("reshape_like", pooled, x)
 
     def reference(self, np: Numpy, data: Array) -> Array:
         x, axis = accumulator(data), self.axis % data.ndim
-        total = slide(np, x * x, axis, self.size, 1, 1, self.size // 2, x.shape[axis], 0, np.add)
+        total = slide(np, x * x, axis, self.size, 1, 1, (self.size - 1) // 2, x.shape[axis], 0, np.add)
         scale = x.dtype.type(self.bias) + x.dtype.type(self.alpha / self.size) * total
         return narrow(x / scale ** x.dtype.type(self.beta), data.dtype)

@@ -166,11 +166,11 @@ class AvgPool(Average, SlidingPool):
         total = self.windows(np, x, 0, np.add)
         for i, counts in enumerate(self.counts(x.shape[2:])):
             several = counts.reshape((-1,) + (1,) * (self.rank - 1 - i))
-            total = _truncated(np, total, several) if whole else total / several.astype(total.dtype)
+            total = truncated(np, total, several) if whole else total / several.astype(total.dtype)
         return self.closed(np, total, data.dtype)
 
 
-def _truncated(np: Numpy, a: Array, b: Array) -> Array:
+def truncated(np: Numpy, a: Array, b: Array) -> Array:
     """`a / b` for `b > 0`, rounded towards zero; dividing twice in a row truncates as dividing once does."""
     return np.sign(a) * (np.abs(a) // b)
 

@@ -77,7 +77,8 @@ def tensors_of(given: Sequence[Any]) -> list[Expr]:
 def sparse_builder(name: str) -> Any:
     """A builder that takes a sparse matrix as one argument, or its three tensors."""
 
-    def build(dense_mat: Any, *matrix: Any, sparse_lhs: bool = False) -> Expr:
+    def build(dense_mat: Any, sparse_mat: Any, *rest: Any, sparse_lhs: bool = False) -> Expr:
+        matrix = (sparse_mat, *rest)
         given = tensors_of(matrix)
         flags = (
             {} if name == "nn.sparse_add" else {"sparse_lhs": sparse_lhs or (len(matrix) == 2 and matrix[1])}
@@ -285,9 +286,9 @@ class SparseTranspose(Composite):
     )
 
     @staticmethod
-    def builder(sparse_data: Any, *rest: Any) -> Expr:
+    def builder(x: Any, *rest: Any) -> Expr:
         """The matrix as `(data, indices, indptr)`, as a matrix of SciPy, or its three tensors."""
-        given = tensors_of((sparse_data, *rest))
+        given = tensors_of((x, *rest))
         return Call(Op.get("nn.sparse_transpose"), tuple(given), {})
 
     def infer(self, t: Typing, sparse_data: Type, sparse_indices: Type, sparse_indptr: Type) -> Type:

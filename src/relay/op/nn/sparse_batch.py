@@ -52,7 +52,7 @@ def batch_of_sparse_dense(self: Any, n: Dim, which: Sequence[bool], data: Expr, 
     found = self(data, merged(blocks), places, begins)
     axis = 0 if self.sparse_lhs else rank - 1
     found = split_along(found, n, ends * high, rank, axis)
-    return apply("strided_slice", found, begin=(0,), end=(rows,), axes=(axis + 1,), slice_mode="size")
+    return apply("strided_slice", found, begin=(0,), end=(rows,), axes=(axis + 1,), slice_mode="exact")
 
 
 def term_of_size(x: Expr, axis: int) -> Term:

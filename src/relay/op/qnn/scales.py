@@ -112,6 +112,21 @@ def requantised(x: Term, scales: tuple[Term, Term], zeros: tuple[Term, Term], ro
     return rescaled(away, ratio, rounding) + zeros[1].cast("int64")
 
 
+def requantised_in_floats(
+    x: Term, scales: tuple[Term, Term], zeros: tuple[Term, Term], rounding: str, dtype: str
+) -> Term:
+    """The same by a product of floats, as int64: halves go up, away from 0 or to even."""
+    ratio = scales[0].cast(dtype) / scales[1].cast(dtype)
+    exact = (x.cast("int32") - zeros[0].cast("int32")).cast(dtype) * ratio
+    if rounding == "TOEVEN":
+        whole = exact.of("round")
+    elif rounding == "TONEAREST":
+        whole = exact.of("sign") * (exact.of("abs") + 0.5).of("floor")
+    else:
+        whole = (exact + 0.5).of("floor")
+    return whole.cast("int64") + zeros[1].cast("int64")
+
+
 def like_data(t: Typing, data: Type, dtype: str) -> TensorType:
     """The shape of the data with another dtype."""
     return TensorType(t.tensor(data).shape, dtype)

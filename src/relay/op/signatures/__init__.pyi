@@ -165,8 +165,8 @@ def cumsum(
 ) -> Call:
     """The sum of each element and those before it along `axis`, in `dtype` (the operand's if None)."""
 
-def debug(data: Operand) -> Call:
-    """The operand: a place where a debugger may look at it."""
+def debug(data: Any, debug_func: Any = None) -> Expr:
+    """The operand; `debug_func` is called with its value when the program runs."""
 
 def dequantize_blocks(
     data: Operand,
@@ -597,7 +597,7 @@ def sin(data: Operand) -> Call:
 def sinh(data: Operand) -> Call:
     """The hyperbolic sine."""
 
-def slice_like(data: Operand, shape_like: Operand, axes: int | Sequence[int] = ()) -> Call:
+def slice_like(data: Operand, shape_like: Operand, axes: int | Sequence[int] | None = None) -> Call:
     """The leading part along `axes` (all of them) that has the sizes of the second operand."""
 
 def sliding_window(

@@ -5,7 +5,7 @@ from typing import Any, Literal
 from relay.ir.expr import Call, Expr
 from relay.op.signatures import Operand
 
-def pad(data: Any, pad_width: Any, pad_value: Any = 0.0, pad_mode: str = "constant") -> Expr:
+def pad(data: Any, pad_width: Any, pad_value: Any = 0, pad_mode: str = "constant") -> Expr:
     """A tensor with a border; see the operator."""
 
 def upsampling(

@@ -264,13 +264,14 @@ def binary_cross_entropy_with_logits(
     """The cross-entropy of `sigmoid(predictions)` and `targets`, which are chances from 0 to 1."""
 
 def bitpack(
-    data: Operand,
+    data: Any,
     bits: int = 1,
     pack_axis: int = 1,
     bit_axis: int = 2,
-    pack_type: Literal["uint8", "uint16", "uint32", "uint64"] = "uint32",
-) -> Call:
-    """The bits of integers in words: along `pack_axis` each word holds one bit of so many neighbours."""
+    pack_type: str = "uint32",
+    name: str = "bitpack",
+) -> Expr:
+    """See the operator; `name`, which the original has for its kernel, changes nothing."""
 
 def bitserial_conv2d(
     data: Operand,
@@ -558,7 +559,6 @@ def deformable_conv2d(
     data: Operand,
     offset: Operand,
     weight: Operand,
-    mask: Operand | None = None,
     strides: int | Sequence[int] = (1, 1),
     padding: int | Sequence[int] = (0, 0),
     dilation: int | Sequence[int] = (1, 1),
@@ -570,6 +570,7 @@ def deformable_conv2d(
     kernel_layout: str = "OIHW",
     out_layout: str = "",
     out_dtype: DType = "",
+    mask: Operand | None = None,
 ) -> Call:
     """`nn.conv2d` whose taps are moved by offsets `(n, 2 * groups * taps, h, w)`, rows before columns."""
 
@@ -580,7 +581,7 @@ def depth_to_space(
     data: Operand,
     block_size: int,
     layout: Literal["NCHW", "NHWC"] = "NCHW",
-    mode: Literal["DCR", "CRD"] = "DCR",
+    mode: Literal["DCR", "CRD", "CDR"] = "DCR",
 ) -> Call:
     """The channels of each pixel spread over a block of `block_size` by `block_size` pixels."""
 
@@ -903,16 +904,16 @@ def space_to_batch_nd(
 def space_to_depth(data: Operand, block_size: int, layout: Literal["NCHW", "NHWC"] = "NCHW") -> Call:
     """Each block of `block_size` by `block_size` pixels as one pixel with the channels of all of them."""
 
-def sparse_add(dense_mat: Any, *matrix: Any, sparse_lhs: bool = False) -> Expr:
+def sparse_add(dense_mat: Any, sparse_mat: Any, *rest: Any, sparse_lhs: bool = False) -> Expr:
     """The dense operand, and the sparse one as `(data, indices, indptr)` or a matrix of SciPy."""
 
 def sparse_conv2d(dense_mat: Any, *matrix: Any, layout: str = "NHWC", kernel_size: Any = (1, 1)) -> Expr:
     """The data, and the weight as `(data, indices, indptr)`, a matrix of SciPy, or its three tensors."""
 
-def sparse_dense(dense_mat: Any, *matrix: Any, sparse_lhs: bool = False) -> Expr:
+def sparse_dense(dense_mat: Any, sparse_mat: Any, *rest: Any, sparse_lhs: bool = False) -> Expr:
     """The dense operand, and the sparse one as `(data, indices, indptr)` or a matrix of SciPy."""
 
-def sparse_transpose(sparse_data: Any, *rest: Any) -> Expr:
+def sparse_transpose(x: Any, *rest: Any) -> Expr:
     """The matrix as `(data, indices, indptr)`, as a matrix of SciPy, or its three tensors."""
 
 def swish(data: Operand, alpha: float = 1.0) -> Call:

@@ -29,7 +29,7 @@ def picked(x: Term, order: Term) -> Term:
 
 def first_of(x: Term, count: int) -> Term:
     """The first places of the second axis, of which there are so many."""
-    return x.of("strided_slice", begin=(0,), end=(count,), axes=(1,), slice_mode="size")
+    return x.of("strided_slice", begin=(0,), end=(count,), axes=(1,), slice_mode="exact")
 
 
 def front_first(flags: Term) -> Term:

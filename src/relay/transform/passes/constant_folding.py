@@ -21,13 +21,16 @@ MAX_TUPLE_DEPTH = 8
 
 
 @module_pass("fold_constants", keeps=(ANF,), opt_level=2, public="FoldConstant")
-def fold_constants(mod: IRModule, *, max_bytes: int = MAX_BYTES, max_work: int = MAX_WORK) -> IRModule:
+def fold_constants(
+    mod: IRModule, *, fold_qnn: bool = True, max_bytes: int = MAX_BYTES, max_work: int = MAX_WORK
+) -> IRModule:
     """Evaluate operator calls on constants, select the branch of a known condition, and project known tuples.
 
     A result may exceed the size of its operands by up to `max_bytes`, and takes at most about `max_work`
     element operations.  An evaluation that fails (a division by zero) is left to fail at run time.  Operators
     without operands, such as `zeros`, count as constants.  Where only the shape of an operand matters, its
-    type is enough.  Weights in blocks or groups stay as they are.
+    type is enough.  Weights in blocks or groups stay as they are, and without `fold_qnn` the operators of
+    `qnn`.
 
     >>> show(fold_constants, "def @main(%x: int32) { let %k = 2 * 3; if (%k < 9) { %x + %k } else { 0 } }")
     def @main(%x: int32) -> int32 {
@@ -38,7 +41,7 @@ def fold_constants(mod: IRModule, *, max_bytes: int = MAX_BYTES, max_work: int =
     new: dict[Any, Expr] = {}
     for v, e in mod.functions.items():
         is_normal = ANF.is_known_of(mod, v)
-        folder = _Folder(types, max_bytes, max_work, may_choose=is_normal or purity.effects is None)
+        folder = _Folder(types, fold_qnn, max_bytes, max_work, may_choose=is_normal or purity.effects is None)
         new[v] = folder.run(e)
         if is_normal and folder.has_chosen:
             new[v] = anf(new[v], types)
@@ -48,9 +51,10 @@ def fold_constants(mod: IRModule, *, max_bytes: int = MAX_BYTES, max_work: int =
 class _Folder:
     """One pass over a definition."""
 
-    def __init__(self, types: Types, max_bytes: int, max_work: int, may_choose: bool) -> None:
+    def __init__(self, types: Types, fold_qnn: bool, max_bytes: int, max_work: int, may_choose: bool) -> None:
         """`may_choose` says whether the shared nodes of a branch may be evaluated where the branch is."""
         self.types = types
+        self.fold_qnn = fold_qnn
         self.max_bytes = max_bytes
         self.max_work = max_work
         self.may_choose = may_choose
@@ -127,7 +131,7 @@ class _Folder:
     def call(self, e: Expr, kept: Call) -> Expr:
         """The value of an operator call, if it is known and not too large."""
         op: Operator = kept.attrs
-        if not kept.args or op.impure or op.decodes:
+        if not kept.args or op.impure or op.decodes or (op.name.startswith("qnn.") and not self.fold_qnn):
             return kept
         operands: list[Any] = []
         for i, a in enumerate(kept.args):

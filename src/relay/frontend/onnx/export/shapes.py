@@ -163,7 +163,7 @@ def strided_slice(g: Graph, op: Any, x: Value) -> str:
     if not count:
         return g.add("Identity", x)
     axes = range(count) if op.axes is None else [a % x.rank for a in op.axes]
-    if op.slice_mode == "size":
+    if op.slice_mode in ("size", "exact"):
         begins = [b or 0 for b in op.begin]
         ends = [_end_of_size(b, size) for b, size in zip(begins, op.end, strict=True)]
         return g.add("Slice", x, g.ints(begins), g.ints(ends), g.ints(axes))
@@ -186,7 +186,7 @@ def _end_of_size(begin: int, size: int | None) -> int:
 @exports("dyn.strided_slice")
 def dyn_strided_slice(g: Graph, op: Any, x: Value, begin: Value, end: Value, strides: Value) -> str:
     """A part between places that are known at run time."""
-    if op.slice_mode == "size":
+    if op.slice_mode in ("size", "exact"):
         refuse(f'slice_mode="{op.slice_mode}"')
     axes = g.ints(range(begin.size(0)) if op.axes is None else op.axes)
     return g.add("Slice", x, *[g.cast(v, "int64") for v in (begin, end)], axes, g.cast(strides, "int64"))
