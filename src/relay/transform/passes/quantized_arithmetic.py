@@ -1,14 +1,16 @@
 """Integers that stand for numbers, `(whole - zero) * scale`: where a definition computes on them."""
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from relay.ir.expr import Call, Constant, Expr, Op, Var
+from relay.ir.expr import Call, Constant, Expr, Op, TupleGetItem, Var
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.column import Column
+from relay.op.join import Split
 from relay.op.qnn.convert import Dequantize
 from relay.op.reshape import Reshaping
+from relay.op.sort import TopK
 from relay.transform.rewriting.rewriter import Rewriter, call_of
 from relay.transform.rewriting.splat import is_value, scalar, uniform
 
@@ -38,6 +40,8 @@ class Integers:
         self.w = w
         self.optional = optional
         self.known: dict[Expr, Affine | None] = {}
+        self.several: dict[Expr, Call] = {}
+        """Calls with tuple results on integers, by those on numbers."""
         self.refused: Call | None = None
         """The first that had no form in integers of the calls that were asked for last."""
 
@@ -57,9 +61,24 @@ class Integers:
                 found = None if rule is None else (yield rule(self, made, wanted))
                 if found is None and self.refused is None:
                     self.refused = made
+        elif isinstance(made, TupleGetItem):
+            found = yield self.field(made)
         if wanted is None or found is None:
             self.known[e] = found
         return found
+
+    def field(self, e: TupleGetItem) -> Task:
+        """A part of what is split, or the elements that `topk` finds."""
+        whole = self.w.seen(e.tuple_value)
+        if not isinstance(whole, Call) or not isinstance(whole.target, Split | TopK):
+            return None
+        if isinstance(whole.target, TopK) and e.index:
+            return None
+        a = yield self.visit(whole.args[0])
+        if a is None or not self.is_one(a.scale, a.zero):
+            return None
+        parts = self.several.setdefault(whole, Call(whole.op, (a.whole,), whole.attrs, span=whole.span))
+        return replace(a, whole=TupleGetItem(parts, e.index, span=e.span))
 
     # --- what rules ask, and make ---
 

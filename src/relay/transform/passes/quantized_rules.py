@@ -17,7 +17,7 @@ from relay.op.index import Gather, GatherND
 from relay.op.join import Concatenate, Repeat, Tile
 from relay.op.layout import DepthToSpace, LayoutTransform, SpaceToDepth
 from relay.op.math import Abs, Exp, Log, Rsqrt, Sigmoid, Sqrt
-from relay.op.nn.activation import LeakyRelu, Relu, Softmax
+from relay.op.nn.activation import LeakyRelu, Softmax
 from relay.op.nn.adaptive_pool import AdaptiveMaxPool
 from relay.op.nn.basic import BiasAdd
 from relay.op.nn.conv import Conv2D
@@ -29,14 +29,17 @@ from relay.op.nn.global_pool import (
 )
 from relay.op.nn.pool import AvgPool2D, MaxPool
 from relay.op.pad import Pad
+from relay.op.reduce import Max, Min
 from relay.op.registry import registry
 from relay.op.reshape import BatchFlatten, ExpandDims, Reshape, Squeeze, Transpose
-from relay.op.rounding import Clip
+from relay.op.rounding import Clip, Copy
 from relay.op.slice import StridedSlice
+from relay.op.sort import TopK
 from relay.op.statistics import Mean
 from relay.op.take import Take
 from relay.op.trigonometry import Tanh
 from relay.transform.passes.quantized_arithmetic import Affine, Integers, Rule, Task, in_integers, zero_point
+from relay.transform.passes.quantized_elements import clipped_by_channel
 from relay.transform.rewriting.rewriter import call, call_of
 from relay.transform.rewriting.splat import scalar, uniform
 
@@ -71,15 +74,6 @@ def _padded(r: Integers, e: Call, wanted: Affine | None) -> Task:
     return replace(a, whole=call(e.attrs, (a.whole, *border), e))
 
 
-def _rectified(r: Integers, e: Call, wanted: Affine | None) -> Task:
-    """Values below 0 are below the zero point."""
-    a = yield r.visit(e.args[0], wanted)
-    if a is None or not r.is_one(a.zero):
-        return None
-    least = as_scalar(r, r.cast(a.zero, r.dtype(a.whole)), e)
-    return replace(a, whole=call_of("maximum", (a.whole, least), e))
-
-
 def _clipped(r: Integers, e: Call, wanted: Affine | None) -> Task:
     """Bounds are quantised as the numbers are, so that the order stays."""
     a = yield r.visit(e.args[0], wanted)
@@ -88,7 +82,9 @@ def _clipped(r: Integers, e: Call, wanted: Affine | None) -> Task:
     if wanted is not None:
         a = r.rescaled(a, wanted, r.dtype(wanted.whole), e)
     scale, zero = uniform(r.w, a.scale), uniform(r.w, a.zero)
-    if scale is None or zero is None or not r.is_one(a.scale, a.zero):
+    if not r.is_one(a.scale, a.zero):
+        return clipped_by_channel(r, e, a)
+    if scale is None or zero is None:
         return None
     least, most = integer_range(r.dtype(a.whole))
     low, high = (
@@ -250,11 +246,10 @@ PRODUCTS = (Conv2D, Conv2DTranspose, Dense, BatchMatMul)
 RULES: dict[Rule, tuple[type[Operator], ...]] = {
     _moved: (
         Reshape, Transpose, Squeeze, ExpandDims, Reverse, StridedSlice, Tile, Repeat, BroadcastTo, Take,
-        Gather, GatherND, LayoutTransform, BatchFlatten, DepthToSpace, SpaceToDepth,
+        Gather, GatherND, LayoutTransform, BatchFlatten, DepthToSpace, SpaceToDepth, Copy, Max, Min, TopK,
     ),
     _chosen: (MaxPool, AdaptiveMaxPool, GlobalMaxPool),
     _padded: (Pad,),
-    _rectified: (Relu,),
     _clipped: (Clip,),
     taken_product: PRODUCTS,
     _biased: (BiasAdd,),
