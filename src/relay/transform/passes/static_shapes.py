@@ -9,7 +9,7 @@ import numpy as np
 from relay.analysis.call_graph import CallGraph
 from relay.diagnostic import RelayError
 from relay.ir.dtype import is_integer, to_numpy
-from relay.ir.expr import Call, Constant, Expr, Function, GlobalVar, Let, Tuple, Var, replace
+from relay.ir.expr import Call, Constant, Expr, Function, GlobalVar, Let, Var, replace
 from relay.ir.module import IRModule
 from relay.ir.type import ANY, TensorType, TupleType, Type
 from relay.op.arithmetic import Add, Maximum, Minimum, Multiply, Subtract
@@ -17,7 +17,6 @@ from relay.op.broadcast import Where
 from relay.op.cast import Cast
 from relay.op.create import Arange
 from relay.op.division import FloorDivide
-from relay.op.dynamic_shape import DynBroadcastTo, DynReshape
 from relay.op.dynamic_slice import DynStridedSlice
 from relay.op.join import Concatenate, Stack
 from relay.op.pad import Pad
@@ -30,6 +29,7 @@ from relay.op.sort import DynTopK
 from relay.op.subscript import Subscript
 from relay.op.take import Take
 from relay.transform.passes.algebra_shapes import SHAPES, as_shape
+from relay.transform.passes.static_forms import FORMS, constant_value, static_form
 from relay.transform.rewriting.anf_conversion import anf
 from relay.transform.rewriting.definitions import with_definitions
 from relay.transform.rewriting.example import show as show
@@ -43,18 +43,6 @@ from relay.typecheck.query import Types
 STATIC = Rulebook()
 MAX_COMPUTED_ELEMENTS = 64
 """The most elements that are computed at compile time: shapes, positions, and arithmetic on them."""
-
-
-def constant_value(w: Rewriter, e: Expr) -> Any:
-    """The value of a constant; None if it is not known, a tuple for a tuple of constants."""
-    made = w.seen(e)
-    if isinstance(made, Constant) and made.type is not None and made.type.is_closed:
-        return made.value[()]
-    if isinstance(made, Tuple):
-        fields = [w.seen(f) for f in made.fields]
-        values = [f.value[()] for f in fields if isinstance(f, Constant) and f.type is not None]
-        return tuple(values) if len(values) == len(fields) else None
-    return None
 
 
 def constant(value: Any, dtype: str, source: Expr) -> Constant:
@@ -140,17 +128,7 @@ def with_numbers(items: tuple[Any, ...], numbers: Iterator[int]) -> tuple[Any, .
     )
 
 
-@STATIC.rule("dyn.reshape(x, shape) => reshape(x); dyn.broadcast_to(x, shape) => broadcast_to(x)",
-             DynReshape, DynBroadcastTo)  # fmt: skip
-def _shape(w: Rewriter, e: Call) -> Expr | None:
-    x, shape = e.args
-    value = constant_value(w, shape)
-    if value is None:
-        return None
-    sizes = tuple(value.tolist())
-    if isinstance(e.attrs, DynReshape):
-        return call_of("reshape", (x,), e, newshape=sizes, allowzero=e.attrs.allowzero)
-    return call_of("broadcast_to", (x,), e, shape=sizes)
+STATIC.rule("dyn.reshape(x, shape) => reshape(x), and so on", *FORMS)(static_form)
 
 
 @STATIC.rule("dyn.random.threefry_generate(key, shape) => random.threefry_generate(key)", DynThreefryGenerate)
@@ -258,7 +236,7 @@ def refines(t: Type, wanted: Type) -> bool:
 def dynamic_to_static(mod: IRModule) -> IRModule:
     """Replace operators whose sizes or positions are operands by static ones, where these are known.
 
-    Shapes and arithmetic on them are computed at compile time: `dyn.strided_slice`, `dyn.topk` and `arange`
+    Shapes and arithmetic on them are computed at compile time: the operators `dyn.*` and `arange`
     become operators with attributes, and `reshape_like` and its kin lose their second operand.  The sizes
     found are propagated into the types of variables, and into the result types of definitions that no other
     definition mentions.
