@@ -92,16 +92,6 @@ def test_reductions_of_booleans(name: str) -> None:
     )
 
 
-def test_reduction_of_booleans_in_a_polymorphic_function() -> None:
-    text = """
-    def @least<s: Shape, t: BaseType>(%x: Tensor[s, t]) { min(%x) }
-    def @main(%x: Tensor[(3,), bool], %y: Tensor[(3,), float32]) { (@least(%x), @least(%y)) }
-    """
-    for kind in ("debug", "native"):
-        run = relay.create_executor(kind, mod=relay.parse(text)).evaluate()
-        assert run(np.array([True, False, True]), X[0]) == (False, 0.0)
-
-
 @pytest.mark.parametrize("dtype", ["int32", "float32", "uint8"])
 def test_choice_by_numbers(dtype: str) -> None:
     condition = (X % 2).astype(dtype)

@@ -70,7 +70,7 @@ def _lost(width: Any) -> int:
     return 0 if is_dimension(width) else max(-width, 0)
 
 
-def within(d: Dim, before: Dim, after: Dim) -> slice:
+def not_cut_off(d: Dim, before: Dim, after: Dim) -> slice:
     """What is left of an axis where a width is negative."""
     assert isinstance(d, int)
     assert isinstance(before, int)
@@ -141,7 +141,7 @@ class Pad(Rearrangement):
         )
         pairs = list(zip(data.shape, self.pad_width, strict=True))
         out = np.full([b + d + a for d, (b, a) in pairs], value, data.dtype)
-        data = data[tuple([within(d, b, a) for d, (b, a) in pairs])]
+        data = data[tuple([not_cut_off(d, b, a) for d, (b, a) in pairs])]
         at = tuple(
             [slice(max(b, 0), max(b, 0) + n) for n, (_, (b, _)) in zip(data.shape, pairs, strict=True)]
         )

@@ -115,9 +115,14 @@ class OfBooleans(Along):
     """A reduction that is another one where the elements are booleans."""
 
     of_booleans: ClassVar[str]
-    dtypes = NUMERIC | BOOLEAN
+    dtypes = NUMERIC
     is_resolved = True
     settled_dtypes = NUMERIC
+
+    def check_dtype(self, t: Typing, operand: Type) -> None:
+        """Booleans will do where they are known."""
+        if t.dtype(operand) != "bool":
+            super().check_dtype(t, operand)
 
     def resolved(
         self, types: Sequence[Type], args: Sequence[Expr], mod: IRModule, span: Span | None

@@ -115,7 +115,10 @@ def requantised(x: Term, scales: tuple[Term, Term], zeros: tuple[Term, Term], ro
 def requantised_in_floats(
     x: Term, scales: tuple[Term, Term], zeros: tuple[Term, Term], rounding: str, dtype: str
 ) -> Term:
-    """The same by a product of floats, as int64: halves go up, away from 0 or to even."""
+    """What `x` of one scale and zero point is in those of another, by a product of floats, as int64.
+
+    Halves go up, away from 0 or to even.
+    """
     ratio = scales[0].cast(dtype) / scales[1].cast(dtype)
     exact = (x.cast("int32") - zeros[0].cast("int32")).cast(dtype) * ratio
     if rounding == "TOEVEN":
