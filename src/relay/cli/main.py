@@ -111,7 +111,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         click.echo(_not_written(error).render(), err=True)
         return FAULT
     except MemoryError:
-        click.echo(_out_of_memory().render(), err=True)
+        click.echo(out_of_memory().render(), err=True)
         return FAULT
     return status if isinstance(status, int) else 0
 
@@ -131,7 +131,8 @@ def _not_written(error: OSError) -> Diagnostic:
     return Diagnostic("cannot-write", message, hint="free some space, or write to another place")
 
 
-def _out_of_memory() -> Diagnostic:
+def out_of_memory() -> Diagnostic:
+    """What is said where Python has no more memory."""
     return Diagnostic(
         "out-of-memory",
         "out of memory",
