@@ -1,0 +1,158 @@
+"""Programs in processes of their own: what takes too long or too much, and what is left of it."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from relay.playground.pool import Limits, Pool, ask_once
+
+LOOP = "def @f(%n: int32) -> int32 { if (%n < 0) { 1 } else { @f(%n) } }\n@f(1)"
+LIST = """import "std/list"
+def @grown(%l: List[int32]) -> int32 { @grown(Cons(1, %l)) }
+@grown(Nil)"""
+PLENTY = Limits(60)
+BACKENDS = ("interpreter", "native")
+
+
+def run(program: str, limits: Limits = PLENTY, **more: Any) -> dict[str, Any]:
+    return asyncio.run(ask_once({"ask": "run", "program": program, **more}, limits))
+
+
+def code(found: dict[str, Any]) -> str:
+    return found["diagnostics"][0]["code"]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_program_that_does_not_end_is_stopped(backend: str) -> None:
+    start = time.monotonic()
+    found = run(LOOP, Limits(3), backend=backend)
+    assert code(found) == "time-limit"
+    assert time.monotonic() - start < 20
+
+
+def test_what_it_wrote_before_is_shown() -> None:
+    text = 'def @f(%n: int32) -> int32 { @f(trace("at {}", %n)) }\n@f(7)'
+    found = run(text, Limits(3))
+    assert code(found) == "time-limit"
+    assert found["log"].startswith("at 7\nat 7\n")
+    assert len(found["log"]) < 60_000
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_AS")
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_program_that_takes_all_memory_is_stopped(backend: str) -> None:
+    grown = run(LIST, Limits(60, memory_mib=200), backend=backend)
+    assert code(grown) in ("out-of-memory", "worker-lost")
+    text = "let %x = ones(shape=(20000, 20000), dtype=float32);\nsum(sort(%x + 1.0))"
+    assert code(run(text, Limits(60, memory_mib=200), backend=backend)) in ("out-of-memory", "worker-lost")
+    assert (
+        code(run("ones(shape=(25000000000,), dtype=float32) + 1.0", backend="interpreter")) == "out-of-memory"
+    )
+
+
+def test_a_cancelled_question_leaves_no_process() -> None:
+    async def cancelled() -> int:
+        pool = Pool(PLENTY)
+        asking = asyncio.ensure_future(pool.ask({"ask": "run", "program": LOOP}))
+        while not pool.all:
+            await asyncio.sleep(0.05)
+        (worker,) = pool.all
+        await asyncio.sleep(0.5)
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+        assert not pool.all
+        assert pool.in_hand == 0
+        return worker.process.pid
+
+    with pytest.raises(ProcessLookupError):
+        os.kill(asyncio.run(cancelled()), 0)
+
+
+def test_a_worker_is_used_again() -> None:
+    async def twice() -> None:
+        pool = Pool(PLENTY)
+        await pool.warm_up()
+        first = set(pool.all)
+        for text in ("1 + 2", "nn.relu(", 'assert(False, "no");\n1'):
+            await pool.ask({"ask": "run", "program": text})
+        assert pool.all == first
+        await pool.close()
+        assert all(w.process.returncode is not None for w in first)
+
+    asyncio.run(twice())
+
+
+def test_a_worker_that_is_lost_is_replaced() -> None:
+    async def lost() -> None:
+        pool = Pool(PLENTY)
+        asking = asyncio.ensure_future(pool.ask({"ask": "run", "program": LOOP}))
+        while not pool.all:
+            await asyncio.sleep(0.05)
+        (worker,) = pool.all
+        await asyncio.sleep(0.5)
+        worker.process.kill()
+        assert code(await asking) == "worker-lost"
+        assert (await pool.ask({"ask": "run", "program": "1 + 2"}))["text"] == "3"
+        (other,) = pool.idle
+        other.process.kill()
+        await other.process.wait()
+        assert (await pool.ask({"ask": "run", "program": "1 + 3"}))["text"] == "4"
+        await pool.close()
+
+    asyncio.run(lost())
+
+
+def test_more_than_can_wait_are_refused() -> None:
+    async def many() -> list[str]:
+        pool = Pool(Limits(seconds=2, workers=1, waiting=1))
+        found = await asyncio.gather(*[pool.ask({"ask": "run", "program": LOOP}) for _ in range(4)])
+        await pool.close()
+        return sorted(code(one) for one in found)
+
+    assert asyncio.run(many()) == ["playground-busy", "playground-busy", "time-limit", "time-limit"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs os.getppid that changes")
+def test_a_worker_ends_with_the_process_that_started_it() -> None:
+    script = f"""
+import asyncio, os
+from relay.playground.pool import *
+async def main():
+    pool = Pool(Limits(60))
+    asking = asyncio.ensure_future(pool.ask({{"ask": "run", "program": {LOOP!r}}}))
+    while not pool.all: await asyncio.sleep(0.05)
+    await asyncio.sleep(1)
+    print([w.process.pid for w in pool.all][0], flush=True)
+    os._exit(1)
+asyncio.run(main())
+"""
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    pid = int(ran.stdout)
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and alive(pid):
+        time.sleep(0.2)
+    assert not alive(pid)
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that nobody has waited for does not."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_programs_cannot_write_files(tmp_path: Path) -> None:
+    script = "import sys; from relay.playground.worker import limit; limit(1 << 30)\n"
+    script += "try: open(sys.argv[1], 'w', buffering=1).write('x' + chr(10))\n"
+    script += "except OSError: print('refused')"
+    argv = [sys.executable, "-c", script, str(tmp_path / "file")]
+    ran = subprocess.run(argv, capture_output=True, text=True, timeout=60)
+    assert ran.stdout.strip() == ("" if sys.platform == "win32" else "refused")
