@@ -41,6 +41,7 @@ NO_CODES = {
     "relay-constants",
     "relay-deep",
     "relay-ir",
+    "same-origin",
     "utf-16",
     "utf-32",
     "utf-8",

@@ -24,6 +24,7 @@ COMMANDS = {
     "chat": "Talk with a language model.",
     "debug": "Step through a program, at a prompt or from an editor.",
     "serve": "Serve models over HTTP.",
+    "playground": "Serve a web page to edit, check and run programs.",
     "repl": "Answer expressions and definitions as they are typed.",
     "new": "Make a folder with a program and its tests.",
     "check": "Print every error and warning of programs.",
