@@ -83,6 +83,17 @@ def test_negative_widths_have_a_derivative() -> None:
         run_infer_type(relay.Function([x], relay.nn.pad(x, ((-3, -2),))))
 
 
+def test_negative_widths_are_no_padding_of_a_convolution() -> None:
+    x = np.random.default_rng(0).random((1, 2, 5, 5)).astype("float32")
+    w = np.ones((3, 2, 2, 2), "float32")
+    padded = relay.nn.pad(var("x", *x.shape), ((0, 0), (0, 0), (-1, 2), (1, 0)))
+    mod = relay.IRModule.from_expr(relay.nn.conv2d(padded, relay.const(w)))
+    made = transform.FoldExplicitPadding()(transform.InferType()(mod))
+    assert "nn.pad" in str(made)
+    found = relay.create_executor("debug", mod=made).evaluate()(x)
+    np.testing.assert_allclose(relay.build(mod)(x), found, rtol=1e-5)
+
+
 @pytest.mark.parametrize("name", ["min", "max", "sum"])
 def test_reductions_of_booleans(name: str) -> None:
     found = value(getattr(relay, name)(var("x", 3, 3, dtype="bool"), axis=1, keepdims=True), BOOLEANS)

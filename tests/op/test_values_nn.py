@@ -409,7 +409,7 @@ F = "float32"
         ("nn.group_norm", {}, [(1, 3, 5), (3,), (3,)], "missing-attribute"),
         ("nn.bias_add", {}, [(1, 3), (4,)], "channel-mismatch"),
         ("nn.softmax", {"axis": 1}, [(3,)], "axis-out-of-range"),
-        ("nn.lrn", {"size": 4}, [(1, 3, 5)], "attribute-value"),
+        ("nn.lrn", {"size": 0}, [(1, 3, 5)], "attribute-value"),
         ("nn.cross_entropy", {}, [(1, 3), (1, 4)], "type-mismatch"),
         ("nn.dilate", {"strides": (1,)}, [(1, 3)], "attribute-value"),
         ("nn.upsampling", {"scale_h": 0}, [(1, 3, 2, 2)], "attribute-value"),

@@ -440,7 +440,8 @@ def test_pad_value_and_border() -> None:
     same(run("nn.pad", x, np.int8(9), pad_width=((1, 0), (0, 1))), np.array([[9, 9, 9], [1, 2, 9]], "int8"))
     same(run("nn.pad", x, np.float32(3.7), pad_width=((0, 0), (1, 0))), np.array([[3, 1, 2]], "int8"))
     assert type_code("nn.pad", tensor(2), pad_width=((2, 0),), pad_mode="reflect") == "shape-constraint"
-    assert type_code("nn.pad", tensor(2), pad_width=((-1, 0),)) == "attribute-value"
+    assert type_code("nn.pad", tensor(2), pad_width=((-1, 0),), pad_mode="edge") == "attribute-value"
+    assert type_code("nn.pad", tensor(2), pad_width=((-2, -1),)) == "slice-out-of-range"
     assert type_code("nn.pad", tensor(2, 2), pad_width=((1, 0),)) == "attribute-value"
 
 

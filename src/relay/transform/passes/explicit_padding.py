@@ -13,7 +13,7 @@ from relay.op.nn.conv import Conv1D, Conv2D, Conv3D
 from relay.op.nn.layout import SPATIAL, pads
 from relay.op.nn.pool import AvgPool1D, AvgPool2D, AvgPool3D, MaxPool1D, MaxPool2D, MaxPool3D
 from relay.op.numeric import least_value
-from relay.op.pad import Pad
+from relay.op.pad import Pad, known_widths
 from relay.op.qnn.product import QnnConv2D
 from relay.transform.passes.algebra_numbers import dtype_of
 from relay.transform.rewriting.example import show as show
@@ -72,7 +72,8 @@ def _taken_over(
         return None
     pad, (x, *value) = inner
     border = uniform(w, value[0]) if value else np.float32(0)
-    if pad.pad_mode != "constant" or border is None or not is_border(border):
+    cuts = any(n < 0 for n in known_widths(pad.pad_width))
+    if pad.pad_mode != "constant" or cuts or border is None or not is_border(border):
         return None
     width = dict(zip(layout, pad.pad_width, strict=True))
     axes = SPATIAL[len(layout) - 2]

@@ -189,7 +189,8 @@ def _sliced_like(w: Turning, e: Call) -> Turned | None:
     order, like = order_of_data(w, e), w.shape(e.args[1])
     if order is None or like is None or len(like) != len(order):
         return None
-    op = replace(e.attrs, axes=tuple([order.index(a % len(order)) for a in e.attrs.axes]))
+    axes = tuple([order.index(a % len(order)) for a in e.attrs.axes or ()])
+    op = replace(e.attrs, axes=axes or None)
     return w.applied(e, op, [w.in_order(a, order) for a in e.args], order)
 
 

@@ -53,7 +53,7 @@ def may_pass(op: Operator, scale: Scale) -> bool:
     """Whether a scale goes through an operator: padding has zeros, and adds no channels."""
     if not isinstance(op, Pad):
         return True
-    return op.pad_mode == "constant" and (scale.count == 1 or max(op.pad_width[scale.axis]) == 0)
+    return op.pad_mode == "constant" and (scale.count == 1 or op.pad_width[scale.axis] == (0, 0))
 
 
 RULES = dict.fromkeys((Conv1D, Conv2D, Conv3D, Dense, MatMul), (forward,))

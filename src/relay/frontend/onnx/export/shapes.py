@@ -195,7 +195,7 @@ def dyn_strided_slice(g: Graph, op: Any, x: Value, begin: Value, end: Value, str
 @exports("slice_like")
 def slice_like(g: Graph, op: Any, x: Value, like: Value) -> str:
     """As much of each axis, or of some, as another tensor has."""
-    axes = [a % x.rank for a in op.axes] or list(range(min(x.rank, like.rank)))
+    axes = [a % x.rank for a in op.axes or ()] or list(range(min(x.rank, like.rank)))
     if not axes:
         return g.add("Identity", x)
     ends = g.add("Gather", g.add("Shape", like), g.ints(axes))
