@@ -1,6 +1,7 @@
 """The playground in a headless Chromium, on a local server."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -28,7 +29,7 @@ def server() -> Iterator[str]:
     assert started.stdout is not None
     yield started.stdout.readline().split()[0]
     started.terminate()
-    assert started.wait(20) == 0
+    assert started.wait(20) in (0, -signal.SIGTERM)
 
 
 @pytest.fixture
@@ -279,7 +280,7 @@ def test_the_graph_is_drawn_in_a_frame_of_its_own(
     write(page, "def @main(%x: Tensor[(2, 3), float32]) { nn.relu(%x + 1.0) }")
     page.click("#tab-graph")
     frame = page.frame_locator("#picture iframe")
-    frame.locator("svg >> text=nn.relu").first.wait_for()
+    frame.locator("svg >> text=nn.relu").first.wait_for(state="attached")
     screenshot(page, "playground-graph")
     assert page.get_attribute("#picture iframe", "sandbox") == "allow-scripts"
     write(page, "foo(1)")
