@@ -49,7 +49,7 @@ CASES: list[tuple[str, tuple[Any, ...], dict[str, Any], Any, list[Any]]] = [
     ("strided_slice", (t(N * 2),), {"begin": (0,), "end": (2147483647,), "strides": (2,)},
     t((N * 2 + 1) // 2), []),
     ("strided_slice", (t(N),), {"begin": (-1,), "end": (-2147483648,), "strides": (-1,)}, t(N), []),
-    ("strided_slice", (t(N),), {"begin": (2,), "end": (3,), "slice_mode": "size"}, t(3), [(5, "<=", N)]),
+    ("strided_slice", (t(N),), {"begin": (2,), "end": (3,), "slice_mode": "exact"}, t(3), [(5, "<=", N)]),
     ("slice_like", (t(N, 4), t(M, 2)), {}, t(M, 2), [(M, "<=", N)]),
     ("nn.pad", (t(N, 3),), {"pad_width": ((1, 1), (0, 0))}, t(N + 2, 3), []),
     ("nn.mirror_pad", (t(N),), {"pad_width": ((2, 1),)}, t(N + 3), [(2, "<=", N)]),
