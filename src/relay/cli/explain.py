@@ -2,7 +2,10 @@
 
 import re
 import sys
+from collections.abc import Mapping
+from functools import cache
 from importlib.resources import files
+from types import MappingProxyType
 
 import click
 
@@ -18,10 +21,11 @@ FORMER_CODES = {
 """What codes are called now that earlier versions printed."""
 
 
-def pages() -> dict[str, str]:
-    """Every error code with its page, in Markdown."""
+@cache
+def pages() -> Mapping[str, str]:
+    """Every error code with its page, in Markdown; read once."""
     found = {f.name.removesuffix(".md"): f for f in files("relay.errors").iterdir() if f.name.endswith(".md")}
-    return {code: found[code].read_text(encoding="utf-8") for code in sorted(found)}
+    return MappingProxyType({code: found[code].read_text(encoding="utf-8") for code in sorted(found)})
 
 
 def page_summary(page: str) -> str:

@@ -1,6 +1,11 @@
 """`relay lsp`: the language server, for editors."""
 
+import sys
+
 import click
+
+SWITCH_S = 0.0002
+"""How long the thread that checks may keep an answer waiting at a time, in seconds; Python's own is 0.005."""
 
 
 @click.command()
@@ -11,6 +16,7 @@ def lsp(tcp: int | None) -> None:
     """Answer an editor, by the Language Server Protocol over standard input and output."""
     from relay.lsp.features import make_server
 
+    sys.setswitchinterval(SWITCH_S)
     server = make_server().pygls
     if tcp is None:
         server.start_io()
