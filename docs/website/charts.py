@@ -43,8 +43,8 @@ def with_charts(page: str) -> tuple[str, dict[str, Chart]]:
         end = table.end()
         chart = chart_of(title(page[: table.start()]), table[0])
         if chart is not None:
-            name = slug(chart.title)
-            assert name not in charts, f"two charts are called {name}"
+            same = [c for c in charts.values() if c.title == chart.title]
+            name = slug(chart.title) + (f"-{len(same) + 1}" if same else "")
             charts[name] = chart
             text += "\n" + shown(chart, name)
     return text + page[end:], charts
