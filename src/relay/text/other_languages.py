@@ -47,6 +47,11 @@ WORDS = {
     "struct": "a data type is `type T { Constructor(A, B), … }`",
 }  # fmt: skip
 """Words of other languages that are not words here."""
+CONVERSIONS = {
+    name: f"another dtype is `cast(%x, dtype={dtype})`"
+    for name, dtype in (("int", "int32"), ("float", "float32"))
+}
+"""Types that convert where they are called as functions; as types they are in `TYPES`."""
 TYPES = {
     "float": "float32",
     "double": "float64",

@@ -16,7 +16,7 @@ from relay.op.registry import alias_of, registry
 from relay.text.cursor import Cursor
 from relay.text.imports import Loader
 from relay.text.lexer import Tokens
-from relay.text.other_languages import OPERATORS, SHORT_NAMES, TOKENS, WORDS
+from relay.text.other_languages import CONVERSIONS, OPERATORS, SHORT_NAMES, TOKENS, WORDS
 
 MOST_NAMES = 2000
 """Among more names than this no similar one is looked for: it would take seconds."""
@@ -231,6 +231,8 @@ class Names(Cursor):
         local, _, fields = name.partition(".")
         if name in WORDS:
             hint = WORDS[name]
+        elif name in CONVERSIONS:
+            hint = CONVERSIONS[name]
         elif name in DTYPES:
             hint = f"a dtype is an attribute: `dtype={name}`"
         elif fields and any(self.env.get(known) is not None for known in (local, f"%{local}")):
