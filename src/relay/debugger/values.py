@@ -133,8 +133,8 @@ def statistics(a: np.ndarray[Any, Any]) -> dict[str, str]:
         numbers = a.astype("float64")
         finite = numbers[np.isfinite(numbers)]
         with np.errstate(all="ignore"):
-            for name in ("min", "max", "mean", "std"):
-                found[name] = f"{getattr(finite, name)():.6g}" if finite.size else "no element"
+            for statistic in (np.min, np.max, np.mean, np.std):
+                found[statistic.__name__] = f"{statistic(finite):.6g}" if finite.size else "no element"
         found["NaN"] = str(int(np.isnan(numbers).sum()))
         found["infinite"] = str(int(np.isinf(numbers).sum()))
     first = a.reshape(-1)[:FIRST_VALUES]

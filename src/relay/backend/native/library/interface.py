@@ -8,7 +8,7 @@ from relay.backend.native.host.compiler import Compiler
 from relay.backend.native.memory.representation import SIZES, scalar
 from relay.backend.native.program.program import Program
 from relay.diagnostic import Span, fail
-from relay.ir.expr import Call, Function
+from relay.ir.expr import Call, Function, Op
 from relay.ir.type import Dim, FuncType, RefType, TensorType, TupleType, Type, TypeVar
 from relay.op.debugging import Effect
 
@@ -81,14 +81,14 @@ def require_no_python(program: Program) -> None:
     for fn in program.references:
         call = fn.body
         assert isinstance(call, Call)
-        name = getattr(call.op, "name", str(call.op))
+        assert isinstance(call.op, Op)
         if isinstance(call.attrs, Effect):
             label, hint = "Python does this", "leave it out of what is compiled"
         elif program.routines:
             label, hint = "it is computed by LAPACK, or else by Python", ""
         else:
             label, hint = "Python computes it, by its reference", "give the operator a rule `native`"
-        refuse(f"a library cannot compute `{name}`: it has no machine code of its own", fn.span, label, hint)
+        refuse(f"a library cannot compute `{call.op.name}`: it has no machine code of its own", fn.span, label, hint)
 
 
 def entry_of(name: str, fn: Function, start: str) -> Entry:
