@@ -280,7 +280,7 @@ def test_an_endless_program_is_paused_and_ended(client: Client, tmp_path: Path) 
     client.run()
     client.event("thread")
     client.ask("pause", threadId=1)
-    assert client.stop()[:2] == ("pause", "@loop")
+    assert client.stop()[:2] in {("pause", "@main"), ("pause", "@loop")}  # it may just have begun
     client.ask("continue", threadId=1)
     client.ask("terminate")
     assert client.finished() == 1
