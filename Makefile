@@ -4,11 +4,11 @@ BIN ?= .venv/bin
 PATHS := src tests examples benchmarks docs
 PROGRAMS ?= 20000
 
-.PHONY: install check lint format types test check-long runtime site
+.PHONY: install check lint format types test coverage check-long runtime site
 
-install: $(BIN)/pytest
+install: $(BIN)/basedpyright
 
-.venv/bin/pytest:
+.venv/bin/basedpyright:
 	$(PYTHON) -m venv .venv
 	.venv/bin/pip install --quiet -e '.[dev,onnx]'
 
@@ -33,6 +33,10 @@ test:
 site: install
 	$(BIN)/pip install --quiet -e '.[docs]'
 	PYTHONPATH=docs $(BIN)/python -m website
+
+# Which lines no test runs, in build/coverage; fewer than the floor in pyproject.toml run is a failure.
+coverage:
+	$(BIN)/pytest -n 2 --cov --cov-report=term:skip-covered --cov-report=html
 
 # LLVM IR of the native runtime, of its C sources: needs Debian's clang-19 and libc6-dev-arm64-cross.
 runtime:
