@@ -141,7 +141,13 @@ def serve_models(
     """
     from relay.serving.app import make_app, make_state
     from relay.serving.logs import logger, start_logs
-    from relay.serving.server import BACKLOG_CONNECTIONS, address_of, bound_socket, serve_until_stopped
+    from relay.serving.server import (
+        BACKLOG_CONNECTIONS,
+        address_of,
+        bound_socket,
+        check_tls,
+        serve_until_stopped,
+    )
     from relay.serving.settings import MEBIBYTE, Settings
 
     found = find_models(models)
@@ -149,6 +155,8 @@ def serve_models(
         raise click.UsageError("--weights is for one model: a program has its weights in a file beside it")
     if (tls_certificate is None) != (tls_key is None):
         raise click.UsageError("--tls-certificate and --tls-key go together")
+    if tls_certificate is not None and tls_key is not None:
+        check_tls(tls_certificate, tls_key)
     settings = Settings(
         max_batch=max_batch,
         max_delay_seconds=max_delay / 1000,

@@ -3,7 +3,9 @@
 import errno
 import signal
 import socket
+import ssl
 from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -31,6 +33,21 @@ def bound_socket(host: str, port: int) -> socket.socket:
         hint = "choose another port: 0 is any that is free" if is_taken else ""
         fail("serve-address", f"cannot listen at {host}:{port}: {why}", hint=hint)
     return made
+
+
+def check_tls(certificate: str, key: str) -> None:
+    """Read a certificate and its key, which are files in PEM, before models are compiled (`serve-tls`)."""
+    for file in (certificate, key):
+        try:
+            Path(file).read_bytes()
+        except OSError as error:
+            fail("serve-tls", f"cannot read `{file}`: {error.strerror}")
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password=lambda: "")
+    except (OSError, ValueError) as error:  # OpenSSL's errors are of these; a key may ask for a password
+        why = getattr(error, "reason", None) or str(error)
+        hint = "both are in PEM, the key is not encrypted, and the certificate is of this key"
+        fail("serve-tls", f"`{certificate}` and `{key}` are no certificate and its key: {why}", hint=hint)
 
 
 def address_of(listening: socket.socket) -> str:
