@@ -166,3 +166,13 @@ def test_many_requests_of_many_kinds_are_all_answered(instances: int) -> None:
                 np.testing.assert_array_equal(result[0], 2 * x)
 
     run(test)
+
+
+@pytest.mark.parametrize(
+    ("joining", "expected"), [(Joining.ROWS, 1), (Joining.STACKED, 1), (Joining.ALONE, 2)]
+)
+def test_one_call_at_a_time_is_for_models_whose_requests_are_joined(joining: Joining, expected: int) -> None:
+    model = Doubling()
+    model.joining = joining
+    assert Batcher(model, Settings(), Meters()).instances == expected
+    assert Batcher(model, Settings(instances=3), Meters()).instances == 3

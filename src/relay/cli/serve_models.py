@@ -56,9 +56,8 @@ JOIN = ("auto", "rows", "off")
 @click.option(
     "--instances",
     type=click.IntRange(1, 256),
-    default=2,
     metavar="N",
-    help="Calls of a model at the same time (default: 2).",
+    help="Calls of a model at the same time (default: 1 where requests are joined, 2 where not).",
 )
 @click.option(
     "--threads",
@@ -121,7 +120,7 @@ def serve_models(
     join: str,
     max_batch: int,
     max_delay: float,
-    instances: int,
+    instances: int | None,
     threads: int | None,
     max_queue: int,
     max_requests: int,

@@ -39,8 +39,8 @@ def make_app(state: State) -> Any:
     pages, route = Pages(state, load("starlette.responses").Response), routing.Route
     infer = Infer(state)
     routes: list[Any] = []
-    for model in ("/v2/models/{name}/versions/{version}", "/v2/models/{name}"):
-        routes += [
+    for model in ("/v2/models/{name}", "/v2/models/{name}/versions/{version}"):
+        routes += [  # in the order of how often they are asked: each is tried before the next
             route(f"{model}/infer", infer, methods=["POST"]),
             route(f"{model}/ready", pages.model_ready),
             route(model, pages.model),

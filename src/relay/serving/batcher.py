@@ -12,7 +12,7 @@ from typing import Any
 
 from relay.serving.joining import kind_of, run_joined
 from relay.serving.metrics import ModelMetrics
-from relay.serving.model import Array, Model
+from relay.serving.model import Array, Joining, Model
 from relay.serving.settings import Settings
 
 
@@ -41,7 +41,8 @@ class Batcher:
         self.metrics = metrics
         self.queues: dict[Hashable, deque[Pending]] = {}
         self.waiting = 0
-        self.free = settings.instances
+        self.instances = settings.instances or (2 if model.joining is Joining.ALONE else 1)
+        self.free = self.instances
         self.started: SimpleQueue[list[Pending] | None] = SimpleQueue()
         self.threads = 0
         self.is_awake = False
@@ -120,7 +121,7 @@ class Batcher:
             self.metrics.queued.observe(now - p.since)
         self.metrics.joined.observe(len(batch))
         self.started.put(batch)
-        if self.threads < self.settings.instances - self.free:  # as many as were ever busy at once
+        if self.threads < self.instances - self.free:  # as many as were ever busy at once
             self.threads += 1
             Thread(target=self.run, name="relay model", daemon=True).start()
 

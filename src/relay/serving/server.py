@@ -1,9 +1,11 @@
 """Listening and serving: uvicorn around an application, up to a graceful end."""
 
 import errno
+import gc
 import signal
 import socket
 import ssl
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -13,6 +15,8 @@ from relay.diagnostic import fail
 from relay.serving.library import load
 
 BACKLOG_CONNECTIONS = 2048
+SWITCH_SECONDS = 0.0005
+"""How long a thread that has computed waits at most for the event loop to leave Python to it."""
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
@@ -75,6 +79,7 @@ def serve_until_stopped(
         access_log=False,
         server_header=False,
         date_header=False,
+        proxy_headers=False,  # nothing here asks where a client is
         backlog=BACKLOG_CONNECTIONS,
         timeout_graceful_shutdown=max(1, round(drain_seconds)),
         **options,
@@ -89,9 +94,15 @@ def serve_until_stopped(
 
     server.handle_exit = handle_exit
     before = {s: signal.signal(s, ignore) for s in (signal.SIGTERM, signal.SIGINT)}
+    switch = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_SECONDS)
+    gc.collect()
+    gc.freeze()  # what compilers have left is not looked through while clients wait
     try:  # uvicorn raises the signals again that have ended it: by now they have done their work
         server.run(sockets=[listening])
     finally:
+        gc.unfreeze()
+        sys.setswitchinterval(switch)
         for s, handler in before.items():
             signal.signal(s, handler)
 

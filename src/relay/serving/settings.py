@@ -13,8 +13,9 @@ class Settings:
     """Rows that are joined in one call at most; a request that has more is a call by itself."""
     max_delay_seconds: float = 0.0
     """How long a request waits for others to join while the model is free."""
-    instances: int = 2
-    """Calls of one model that run at the same time."""
+    instances: int | None = None
+    """Calls of one model that run at the same time; None is 1 where requests are joined, and 2 where each is
+    a call."""
     max_queue: int = 1000
     """Requests of one model that wait; beyond, they are refused with 503."""
     max_requests: int = 2000
