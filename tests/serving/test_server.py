@@ -307,6 +307,14 @@ def test_what_has_begun_ends_before_the_server_does(tmp_path: Path) -> None:
     assert made.process.wait(60) == 0
 
 
+def test_a_server_that_has_just_started_ends_in_order(tmp_path: Path) -> None:
+    (tmp_path / "double.relay").write_text(PROGRAMS["double.relay"])
+    for _ in range(3):
+        made = Server(str(tmp_path / "double.relay"), "--port", "0", "--log-format", "json")
+        assert made.stop() == 0
+        assert [line["message"] for line in made.log[-2:]] == ["stopping", "stopped"]
+
+
 def test_the_example_client_gets_what_the_page_says(server: Server) -> None:
     path = str(ROOT / "examples" / "infer_client.py")
     spec = importlib.util.spec_from_file_location("infer_client", path)

@@ -186,7 +186,7 @@ def serve_models(
 
         listening.listen(BACKLOG_CONNECTIONS)  # clients that come before uvicorn does wait
         scheme = "http" if tls_certificate is None else "https"
-        logger.info("serving", extra={"address": f"{scheme}://{address_of(listening)}"})
+        address = {"address": f"{scheme}://{address_of(listening)}"}
         tls = {} if tls_certificate is None else {"ssl_certfile": tls_certificate, "ssl_keyfile": tls_key}
-        serve_until_stopped(app, listening, stop, drain, **tls)
+        serve_until_stopped(app, listening, stop, drain, lambda: logger.info("serving", extra=address), **tls)
     logger.info("stopped")

@@ -65,10 +65,13 @@ def serve_until_stopped(
     listening: socket.socket,
     on_stop: Callable[[], None] = lambda: None,
     drain_seconds: float = 30.0,
+    on_start: Callable[[], None] = lambda: None,
     **options: Any,
 ) -> None:
     """Serve an application until SIGTERM or SIGINT: then `on_stop` is called, no more connections are taken,
     and requests that have begun have `drain_seconds` to end.  A second SIGINT ends it at once.
+
+    `on_start` is called as soon as signals end the server so.
 
     `options` are those of `uvicorn.Config` (`no-server`).
     """
@@ -93,19 +96,16 @@ def serve_until_stopped(
         end(sig, frame)
 
     server.handle_exit = handle_exit
-    before = {s: signal.signal(s, ignore) for s in (signal.SIGTERM, signal.SIGINT)}
+    before = {s: signal.signal(s, handle_exit) for s in (signal.SIGTERM, signal.SIGINT)}
     switch = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_SECONDS)
     gc.collect()
     gc.freeze()  # what compilers have left is not looked through while clients wait
-    try:  # uvicorn raises the signals again that have ended it: by now they have done their work
+    try:
+        on_start()
         server.run(sockets=[listening])
     finally:
         gc.unfreeze()
         sys.setswitchinterval(switch)
         for s, handler in before.items():
             signal.signal(s, handler)
-
-
-def ignore(sig: int, frame: FrameType | None) -> None:
-    """Do nothing about a signal, which has done its work."""
