@@ -3,6 +3,7 @@
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 
+from relay.backend.native.llvm import jit
 from relay.backend.native.llvm.modules import Piece
 from relay.backend.native.llvm.vectors import SIZES, element_of, lanes_of, suffix, vector_of
 from relay.backend.native.llvm.vectors import Value as Value
@@ -20,6 +21,13 @@ METADATA = """
 """What branches and loops refer to.  Lower numbers are those of the runtime's part of each module."""
 ROLLED = ", !llvm.loop !1002"
 """What says at the end of a loop that it is left as it is; the runtime has the note."""
+
+ARGUMENT_REGISTERS = 8
+"""Arguments in registers on AArch64: integers and addresses, and as many floats and vectors."""
+UNKNOWN_ROOM = """  %relay.none = call i64 asm "", "=r,0"(i64 0)
+  %relay.room = alloca i8, i64 %relay.none
+  call void asm sideeffect "", "r"(ptr %relay.room)"""
+"""Memory of no bytes, of which LLVM does not know so."""
 
 
 def integer(n: int, bits: int = 64) -> Value:
@@ -66,6 +74,8 @@ class Code:
         """Whether it may be that no lane counts, so that memory is read by those alone that do."""
         self.is_rolled = False
         """Whether LLVM leaves loops as they are: copies of what they do would gain nothing, and take time."""
+        self.passes_on_stack = False
+        """Whether it calls functions of the program whose arguments do not fit into registers on AArch64."""
 
     def fresh(self) -> str:
         """A new name."""
@@ -320,6 +330,8 @@ class Code:
     ) -> Value | None:
         """Call a function with the context and arguments; None if it has no result."""
         given = [CONTEXT, *args]
+        if convention == "tailcc" and not fits_registers(given):
+            self.passes_on_stack = True
         if target[0] == "@" and target not in self.symbols:
             self.symbols[target] = declaration(target, result, given, convention)
         how = "tail call" if is_tail else "call"  # LLVM 22 drops arguments on the stack of `musttail`
@@ -339,10 +351,30 @@ class Code:
         return Piece(self.text(), (f"@{self.name}",), self.symbols, self.declarations)
 
     def text(self) -> str:
-        """The definition of the function."""
+        """The definition of the function.
+
+        A function that is called by `tailcc` takes its arguments off the stack.  After such a call, LLVM 22
+        moves the stack pointer of AArch64 to where it was, but may read spilled values before, from the wrong
+        place (https://github.com/llvm/llvm-project/issues/60972).  In functions with memory of an unknown
+        size it finds these by the frame pointer.
+        """
+        rooms = self.rooms
+        if self.passes_on_stack and jit.is_aarch64():
+            rooms = [*rooms, UNKNOWN_ROOM]
         params = ", ".join([str(p) for p in (CONTEXT, *self.params)])
         head = f"define {self.attributes} {self.result} @{self.name}({params}) {self.traits} {{"
-        return "\n".join([head, "entry:", *self.rooms, *self.lines, "}"])
+        return "\n".join([head, "entry:", *rooms, *self.lines, "}"])
+
+
+def fits_registers(args: Iterable[Value]) -> bool:
+    """Whether AArch64 passes all arguments in registers."""
+    integers = floats = 0
+    for a in args:
+        if a.type[0] == "i" or a.type == POINTER:
+            integers += 1
+        else:
+            floats += -(-SIZES[element_of(a.type)] * max(1, lanes_of(a.type)) // 16)
+    return max(integers, floats) <= ARGUMENT_REGISTERS
 
 
 def declaration(symbol: str, result: str, params: Iterable[Value], convention: str) -> str:

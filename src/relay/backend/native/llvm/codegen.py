@@ -48,7 +48,9 @@ class Optimised:
         llvm = jit.binding()
         self.target = jit.machine()
         self.module = module_exporting(text, exports)
-        tuning = llvm.create_pipeline_tuning_options(speed_level=3 if effort is Effort.ALL else 1)
+        tuning = llvm.create_pipeline_tuning_options(
+            speed_level=highest_level() if effort is Effort.ALL else 1
+        )
         passes = llvm.create_pass_builder(self.target, tuning)
         if effort is not Effort.ALL:
             inline = llvm.create_new_module_pass_manager()
@@ -90,6 +92,15 @@ class Optimised:
     def code(self) -> bytes:
         """As object code."""
         return emit_object(self.target, self.module)
+
+
+def highest_level() -> int:
+    """The highest level of optimisation that is used.
+
+    On AArch64 it is not 3, whose passes may give a function arguments that do not fit into registers, after
+    it was decided how those who call it keep spilled values (`Code.text`).
+    """
+    return 2 if jit.is_aarch64() else 3
 
 
 def emit_object(target: Any, module: Any) -> bytes:

@@ -83,6 +83,11 @@ def architecture() -> str:
     return "aarch64" if name == "arm64" else name
 
 
+def is_aarch64() -> bool:
+    """Whether code is compiled for 64-bit Arm."""
+    return architecture() in ("aarch64", "arm64")
+
+
 def processor() -> str:
     """The processor of this machine, as LLVM names it."""
     return binding().get_host_cpu_name()
