@@ -162,7 +162,7 @@ SIZES = "def @main(%a: Tensor[(n, 2 * n + m), float32], %b: Tensor[(m,), float32
         ((X[:3, :9], X[0, :4]), "input 0 (`a`): its axis 1 has size 9, but `2 * n + m` is 10"),
         ((X[0], X[0]), "input 0 (`a`): its rank is 1, not 2"),
         ((X, X[0].astype("float64")), "input 1 (`b`): its dtype is float64, not float32"),
-        ((X,), "`main` takes 2 inputs, and 1 are given"),
+        ((X,), "`main` takes 2 inputs, and 1 is given"),
     ],
 )
 def test_inputs_are_checked(args: tuple[Any, ...], said: str, sizes: Library) -> None:
@@ -214,13 +214,25 @@ def test_wrong_pointers_and_numbers_are_errors(dynamic: Library) -> None:
     assert create(257, ctypes.byref(ctypes.c_void_p())) == 1
     assert library.text("error_code") == "thread-count"
     assert create(1, None) == 1
+    assert library.text("error_code") == "null-pointer"
     assert run(None, 0, None, 0, None, 0) == 1
-    assert "the handle is NULL" in library.text("error_text")
+    assert library.text("error_text") == "error[null-pointer]: the handle is NULL"
     assert run(library.handle, 7, None, 0, None, 0) == 1
-    assert "there is no entry 7" in library.text("error_text")
+    assert library.text("error_text") == "error[no-entry]: there is no entry 7: the library has 1, from 0 on"
     assert run(library.handle, 0, None, 2, None, 1) == 1
-    assert "NULL" in library.text("error_text")
+    assert library.text("error_code") == "null-pointer"
+    assert run(library.handle, 0, None, 2, None, 3) == 1
+    said = "error[argument-count]: `main` has 1 output, and there is room for 3"
+    assert library.text("error_text") == said
     library.function("destroy", None)(None)
+
+
+def test_errors_are_of_a_thread_and_empty_before_the_first(dynamic: Library) -> None:
+    library = dynamic
+    library.function("run")(None, 0, None, 0, None, 0)
+    with ThreadPoolExecutor(1) as pool:
+        said = pool.submit(lambda: [library.text(f) for f in ("error_code", "error_text")]).result()
+    assert said == ["", ""]
 
 
 def test_eight_threads_call_one_handle(dynamic: Library) -> None:

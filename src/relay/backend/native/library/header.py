@@ -9,18 +9,31 @@ ENTRIES = "/* Entries. */\n"
 
 
 def header_text(prefix: str, version: str, entries: Sequence[Entry]) -> str:
-    """The header of a library whose functions begin with a prefix."""
+    """The header of a library, in C99, whose functions begin with a prefix."""
     title = comment([
         f"Made by Relay ({version}).",
         "",
         *[line for number, entry in enumerate(entries) for line in about(number, entry)],
     ])  # fmt: skip
     _, _, text = read_text("interface.h").partition("*/\n")  # without its own title
-    numbers = "\n".join([f"    {prefix}_{entry_constant(e.name)} = {i}," for i, e in enumerate(entries)])
+    numbers = ",\n".join([f"    {prefix}_{entry_constant(e.name)} = {i}" for i, e in enumerate(entries)])
     said = f"/* The numbers of entries. */\nenum {prefix}_entry {{\n{numbers}\n}};\n"
     text = text.replace(ENTRIES, said)
     text = text.replace("relay_model", prefix).replace("RELAY_MODEL_H", f"RELAY_{prefix}_H")
-    return title + text
+    return title + aligned(text)
+
+
+def aligned(text: str) -> str:
+    """A text whose declarations of functions go on, in further lines, below their first parameter."""
+    lines: list[str] = []
+    column = 0
+    for line in text.splitlines():
+        lines.append(" " * column + line.lstrip() if column else line)
+        if line.endswith(",") and "(" in line:
+            column = line.index("(") + 1
+        elif not line.endswith(","):
+            column = 0
+    return "\n".join(lines) + "\n"
 
 
 def about(number: int, entry: Entry) -> list[str]:

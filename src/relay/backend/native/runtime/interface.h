@@ -1,4 +1,5 @@
-/* What a library of a compiled program offers to C.  In the header of a library, `relay_model` is its own name. */
+/* What a library of a compiled program offers to C99 and C++11.  In the header of a library, `relay_model` is its
+   own name. */
 
 #ifndef RELAY_MODEL_H
 #define RELAY_MODEL_H
@@ -83,7 +84,7 @@ enum relay_model_status {
     relay_model_BAD_ARGUMENT = 1, /* a number, dtype, shape or pointer that is not what was asked for */
     relay_model_FAILED = 2,       /* the program: an index out of range, sizes that do not fit, ... */
     relay_model_OUT_OF_MEMORY = 3,
-    relay_model_TOO_DEEP = 4, /* a recursion that has no room any more */
+    relay_model_TOO_DEEP = 4 /* a recursion that has no room any more */
 };
 
 /* The program, ready to run.  Any number of threads may run one handle at once. */
@@ -126,7 +127,8 @@ int relay_model_run_into(relay_model_handle *handle, int entry, const DLTensor *
                          DLTensor *const *outputs, int output_count);
 
 /* Of the last call in this thread that did not return 0: Relay's code of the error ("index-out-of-range"), and
-   the message with the place in the program.  They stay until the next such call in this thread. */
+   the message with the place in the program.  They stay until the next such call in this thread, and are empty
+   before the first. */
 const char *relay_model_error_code(void);
 const char *relay_model_error_text(void);
 

@@ -38,7 +38,9 @@ const char *relay_model_error_code(void) { return last_error()->code; }
 
 const char *relay_model_error_text(void) { return last_error()->text; }
 
-#define BAD(...) refuse(relay_model_BAD_ARGUMENT, "argument-count", __VA_ARGS__)
+#define MISCOUNT(...) refuse(relay_model_BAD_ARGUMENT, "argument-count", __VA_ARGS__)
+
+static const char *plural(int64_t count) { return count == 1 ? "" : "s"; }
 
 static int check_call(const relay_model_handle *handle, const struct entry *entry, int number, const void *inputs,
                       int input_count, const void *outputs, int output_count)
@@ -47,16 +49,18 @@ static int check_call(const relay_model_handle *handle, const struct entry *entr
     if (!is_started)
         return relay_model_OUT_OF_MEMORY;
     if (!handle)
-        return BAD("the handle is NULL");
+        return ABSENT("the handle is NULL");
     if (!entry)
-        return BAD("there is no entry %d: the library has %d", number, relay_model_entry_count());
+        return refuse(relay_model_BAD_ARGUMENT, "no-entry", "there is no entry %d: the library has %d, from 0 on", number,
+                      relay_model_entry_count());
     if (input_count != entry->input_count)
-        return BAD("`%s` takes %d inputs, and %d are given", entry->name, (int)entry->input_count, input_count);
+        return MISCOUNT("`%s` takes %d input%s, and %d %s given", entry->name, (int)entry->input_count,
+                        plural(entry->input_count), input_count, input_count == 1 ? "is" : "are");
     if (output_count != entry->output_count)
-        return BAD("`%s` has %d outputs, and there is room for %d", entry->name, (int)entry->output_count,
-                   output_count);
+        return MISCOUNT("`%s` has %d output%s, and there is room for %d", entry->name, (int)entry->output_count,
+                        plural(entry->output_count), output_count);
     if ((input_count && !inputs) || (output_count && !outputs))
-        return BAD("the inputs or the outputs of `%s` are NULL", entry->name);
+        return ABSENT("the inputs or the outputs of `%s` are NULL", entry->name);
     return relay_model_OK;
 }
 

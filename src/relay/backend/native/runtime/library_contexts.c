@@ -154,7 +154,7 @@ int relay_model_create(int threads, relay_model_handle **handle)
     if (!is_started)
         return relay_model_OUT_OF_MEMORY;
     if (!handle)
-        return refuse(relay_model_BAD_ARGUMENT, "bad-argument", "there is no place for the handle: it is NULL");
+        return ABSENT("there is no place for the handle: it is NULL");
     *handle = NULL;
     if (threads < 0 || threads > THREADS_MAX)
         return refuse(relay_model_BAD_ARGUMENT, "thread-count", "%d threads: give 1 to %d, or 0", threads, THREADS_MAX);

@@ -52,6 +52,9 @@ __attribute__((format(printf, 3, 4))) static int refuse(int status, const char *
     return status;
 }
 
+/* A pointer that is NULL, and must not be. */
+#define ABSENT(...) refuse(relay_model_BAD_ARGUMENT, "null-pointer", __VA_ARGS__)
+
 static int out_of_memory(void)
 {
     return refuse(relay_model_OUT_OF_MEMORY, no_room.code, "out of memory");

@@ -81,7 +81,7 @@ static int check_tensor(const char *what, int i, const struct type *type, const 
 {
     const relay_model_tensor *want = &type->shown;
     if (!x)
-        return MISFIT("%s %d (`%s`) is NULL", what, i, want->name);
+        return ABSENT("%s %d (`%s`) is NULL", what, i, want->name);
     if (x->device.device_type != kDLCPU)
         return MISFIT("%s %d (`%s`) is on a device of type %d, not in the memory of the CPU (kDLCPU)", what, i,
                       want->name, (int)x->device.device_type);
@@ -94,7 +94,7 @@ static int check_tensor(const char *what, int i, const struct type *type, const 
     if (x->ndim != want->ndim)
         return MISFIT("%s %d (`%s`): its rank is %d, not %d", what, i, want->name, (int)x->ndim, (int)want->ndim);
     if (x->ndim && !x->shape)
-        return MISFIT("%s %d (`%s`) has no shape: it is NULL", what, i, want->name);
+        return ABSENT("%s %d (`%s`) has no shape: it is NULL", what, i, want->name);
     size_t bytes = type->item_bytes;
     for (int32_t axis = 0; axis < x->ndim; axis++) {
         if (x->shape[axis] < 0)
@@ -102,7 +102,7 @@ static int check_tensor(const char *what, int i, const struct type *type, const 
         bytes = times(bytes, x->shape[axis]);
     }
     if (!x->data && bytes)
-        return MISFIT("%s %d (`%s`) has no data: it is NULL", what, i, want->name);
+        return ABSENT("%s %d (`%s`) has no data: it is NULL", what, i, want->name);
     return relay_model_OK;
 }
 
