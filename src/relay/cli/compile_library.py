@@ -42,10 +42,11 @@ def library_output(file: str, emit: str, output: str | None) -> str:
 def compile_to_library(
     mod: IRModule, entries: Sequence[str], targets: Sequence[str], precision: str | None, output: str
 ) -> None:
-    """Compile a module to a library, and write it and its header."""
+    """Compile a module to a library, write it and its header, and print their names."""
     from relay.driver.c_library import write_library
 
     with progress("compiling"):
-        write_library(
+        header = write_library(
             mod, output, entries=entries, target=targets[0] if targets else NATIVE, precision=precision
         )
+    click.echo(f"wrote {output} and {header}")

@@ -22,21 +22,33 @@ from relay.cli.progress import progress
 from relay.diagnostic import Report
 from relay.ir.module import IRModule
 
+EXAMPLES = """\b
+Examples:
+  relay compile model.relay --weights model.safetensors
+  relay compile model.relay --target x86-64-v3 --target x86-64-v4
+  relay compile model.relay --emit shared -o build/libmodel.so
+  relay compile model.relay --emit static --target x86-64-v3
+  relay compile model.relay --emit loops --entry main
+  relay compile model.relay --target 'xla gpu' --platform cuda
+"""
 KINDS = ("plan", "loops", "llvm", "asm", STABLEHLO, COLLECTIVES, *SUFFIXES)
 
 
-@click.command("compile")
+@click.command("compile", epilog=EXAMPLES)
 @click.option(
     "-o",
     "--output",
     metavar="FILE",
-    help="The file to write (default: FILE with the suffix .rlo or .rlx; of a library, libFILE.so).",
+    help="The file to write.  Default, in the folder of FILE and by its name: model.rlo, for XLA model.rlx; "
+    "with --emit shared libmodel.so, static libmodel.a, object model.o.  The header of a library, model.h, "
+    "is written beside it.",
 )
 @click.option(
     "--emit",
     type=click.Choice(KINDS),
     help="Print the plan, its loops, LLVM IR or assembly, or for XLA StableHLO, or with --topology what the "
-    "devices send each other; write nothing.  Or a library for C and its header: shared, static, object.",
+    "devices send each other; write nothing.  Or write a library for C and its header: shared, static, "
+    "object.",
 )
 @click.option(
     "--machine",
@@ -54,7 +66,8 @@ KINDS = ("plan", "loops", "llvm", "asm", STABLEHLO, COLLECTIVES, *SUFFIXES)
     metavar="NAME",
     help="A processor to compile for, several if repeated: native (the default), x86-64-v3, "
     "x86-64-v4+avx512vnni, ...; each machine that loads the file takes the best that it can run. "
-    "With --emit shared, also x86_64-linux-gnu, aarch64-linux-gnu, ... "
+    "With --emit shared, static or object one alone, also x86_64-linux-gnu, aarch64-linux-gnu, ...; with "
+    "plan, loops, llvm and asm none. "
     "Or alone, xla, 'xla cpu', 'xla gpu', 'xla tpu': a file for what XLA compiles for.",
 )
 @click.option(
@@ -102,9 +115,10 @@ def compile_module(
     report: bool,
     report_all: bool,
 ) -> None:
-    """Compile the program in FILE (`-` is standard input) to machine code, or for XLA.
+    """Compile the program in FILE (`-` is standard input) to machine code, to a library for C, or for XLA.
 
-    `relay run` runs the file that is written, without the program it was made of.  The plan is the program as
+    `relay run` runs the file that is written, without the program it was made of; C calls a library, which
+    needs neither Python nor Relay (docs/deploying.md).  The plan is the program as
     it is compiled: its definitions, and as `@fused` the groups of operators that are computed in one go.  The
     loops are what these groups become, with the vectors and threads that have been chosen, and the kernels
     that they call.

@@ -27,8 +27,9 @@ def write_library(
     """Write a module as a library that C calls, without Python or LLVM; returns the path of its header.
 
     The name says what it is: a shared library (`libmodel.so`), a static one (`libmodel.a`) or an object file
-    (`model.o`); functions of C begin with that name, and the header, `model.h`, is beside it.  `target` is
-    this machine's processor (`"native"`), another of x86-64 (`"x86-64-v3"`), or another kind of machine
+    (`model.o`); functions of C begin with that name, and the header, `model.h`, is beside it.  Of
+    `libmy-net.2.so` they begin with `my_net_2_`, and the header is `my-net.2.h`.  `target` is this machine's
+    processor (`"native"`), another of x86-64 (`"x86-64-v3"`), or another kind of machine
     (`"aarch64-linux-gnu"`).  The rest is as for `relay.build`.  A shared library takes a C compiler, whose
     command the environment variable `CC` may name.
 

@@ -63,7 +63,7 @@ class CLibrary:
     def write(self, kind: str, path: str) -> Path:
         """Write a file, and the header beside it, whose path is returned (`cannot-write`, `no-linker`)."""
         made = self.content(kind, Path(path).name)
-        header = Path(path).with_name(f"{self.prefix}.h")
+        header = Path(path).with_name(f"{stem_of(path)}.h")
         write_atomically(path, lambda out: out.write(made))
         write_atomically(str(header), lambda out: out.write(self.header.encode()))
         return header
@@ -101,11 +101,16 @@ def version_of(target: Target) -> str:
     return f"{VERSION} for {target.triple}, {target.processor.name}"
 
 
+def stem_of(path: str) -> str:
+    """What the header of a library is called, suffix aside: the library's name without `lib` and suffix."""
+    return Path(path).stem.removeprefix("lib")
+
+
 def prefix_of(path: str) -> str:
-    """What the functions of a library begin with: its name without `lib` and suffix, as C can have it
-    (`library-name`).
+    """What the functions of a library begin with: its name without `lib` and suffix, with `_` for each
+    character that names in C do not have (`library-name`).
     """
-    name = identifier(Path(path).name.partition(".")[0].removeprefix("lib"))
+    name = identifier(stem_of(path))
     if not name[:1].isalpha():
         hint = "begin it with a letter: `-o libmodel.so`"
         fail("library-name", f"`{Path(path).name}` gives no name for functions of C", hint=hint)

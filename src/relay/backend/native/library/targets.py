@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from relay.backend.native.llvm import jit
 from relay.backend.native.llvm.jit import Processor
 from relay.backend.native.llvm.processors import LEVELS, NATIVE, processor_named, with_extensions
-from relay.diagnostic import did_you_mean, fail
+from relay.diagnostic import fail
 
 ELF, MACH_O = "ELF", "Mach-O"
 
@@ -53,8 +53,7 @@ def target_named(name: str) -> Target:
     """A target by its name: `native`, a kind of machine and system, a level of x86-64 (`unknown-target`)."""
     found = processor_for(name)
     if found is None:
-        choices = known_targets()
-        hint = did_you_mean(name, choices) or f"use one of {', '.join(choices)}"
+        hint = f"use one of {', '.join(known_targets())}"
         fail("unknown-target", f"libraries cannot be made for `{name}`", hint=hint)
     return Target(name, found)
 
