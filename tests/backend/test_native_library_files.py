@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import relay
@@ -49,9 +50,25 @@ def test_an_object_file_is_for_its_target(target: str) -> None:
     assert machine == (0xB7 if target.startswith("aarch64") else 0x3E)
 
 
-def test_an_unknown_target_is_an_error() -> None:
-    with pytest.raises(RelayError, match="unknown-target"):
-        target_named("aarch64-linux-gnu+neoverse-n9")
+@pytest.mark.parametrize("name", ["aarch64-linux-gnu+neoverse-n9", "x86-64-v9", "vax"])
+def test_an_unknown_target_is_an_error_that_lists_all(name: str) -> None:
+    with pytest.raises(RelayError, match="unknown-target") as found:
+        target_named(name)
+    assert f"use one of {', '.join(known_targets())}" in str(found.value)
+
+
+def test_names_of_c_are_the_whole_name_of_the_file(tmp_path: Path) -> None:
+    for version in (1, 2):
+        mod = relay.parse(f"def @main(%x: float32) {{ %x * {version}f }}")
+        header = relay.write_library(mod, tmp_path / f"libmy-net.{version}.a", target="x86-64-v3")
+        assert header == tmp_path / f"my-net.{version}.h"
+        assert f"int my_net_{version}_create(" in header.read_text()
+
+
+def test_declarations_go_on_below_their_first_parameter() -> None:
+    lines = compiled(prefix="a_rather_long_name").header.splitlines()
+    (first,) = [i for i, line in enumerate(lines) if line.startswith("int a_rather_long_name_run(")]
+    assert lines[first + 1].index("DLManagedTensor") == lines[first].index("(") + 1
 
 
 @pytest.mark.skipif(shutil.which("ar") is None, reason="needs ar")
@@ -197,6 +214,22 @@ def test_the_command_writes_a_library_beside_its_program(tmp_path: Path) -> None
     path = tmp_path / "model.relay"
     path.write_text(PROGRAM)
     ran = cli("compile", "--emit", "static", "--target", "x86-64-v3", str(path))
-    assert (ran.status, ran.output) == (0, "")
+    assert (ran.status, ran.output) == (0, f"wrote {tmp_path / 'libmodel.a'} and {tmp_path / 'model.h'}\n")
     assert sorted(os.listdir(tmp_path)) == ["libmodel.a", "model.h", "model.relay"]
     assert "inputs: x: float32 (n, 3)" in (tmp_path / "model.h").read_text()
+
+
+def test_an_array_with_nearly_the_name_of_a_parameter_is_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "model.relay"
+    path.write_text("def @main(%x: float32, %scale: float32, %bias: float32) { %scale * %x + %bias }")
+    weights = tmp_path / "weights.npz"
+    np.savez(weights, scale=np.float32(2), BIAS=np.float32(1), embeddings=np.float32(3))
+    ran = cli("compile", "--emit", "object", "--weights", str(weights), str(path))
+    assert ran.status == 0
+    assert "warning[unused-weight]: the array `BIAS`" in ran.output
+    assert "did you mean `bias`, which stays an input?" in ran.output
+    assert "embeddings" not in ran.output
+    assert "inputs: x: float32 (), bias: float32 ()" in (tmp_path / "model.h").read_text()
+    np.savez(weights, scale=np.float32(2), bias=np.float32(1), BIAS=np.float32(3))
+    ran = cli("compile", "--emit", "object", "--weights", str(weights), str(path))
+    assert "warning" not in ran.output

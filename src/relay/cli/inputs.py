@@ -6,12 +6,14 @@ import re
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, NoReturn
 
+import click
 import numpy as np
 
 from relay.cli.files import STDIN, display_name, read_bytes, read_text
-from relay.diagnostic import RelayError, did_you_mean, fail
+from relay.diagnostic import Diagnostic, RelayError, did_you_mean, fail
 from relay.ir.dtype import canonical, to_numpy
 from relay.ir.expr import Function
 from relay.ir.module import IRModule
@@ -170,7 +172,10 @@ def read_weights(name: str) -> dict[str, Input]:
 
 
 def weights_of_main(mod: IRModule, name: str) -> dict[str, np.ndarray[Any, Any]]:
-    """The arrays of a file that have the names of parameters of `@main`; none at all is `unknown-input`."""
+    """The arrays of a file that have the names of parameters of `@main`; none at all is `unknown-input`.
+
+    Warns of arrays that seem to be for a parameter that has none (`unused-weight`).
+    """
     main = mod["main"]
     names = [p.name_hint for p in main.params] if isinstance(main, Function) else []
     weights = read_weights(name)
@@ -179,7 +184,23 @@ def weights_of_main(mod: IRModule, name: str) -> dict[str, np.ndarray[Any, Any]]
         message = f"`{name}` has no array with the name of a parameter of `@main`"
         holds = f"it has {_listing(list(weights))}" if weights else "it is empty"
         fail("unknown-input", message, hint=f"{holds}; {_parameters(names)}")
+    warn_of_near_names(name, [n for n in weights if n not in names], [n for n in names if n not in found])
     return found
+
+
+def warn_of_near_names(file: str, spare: Sequence[str], still_open: Sequence[str]) -> None:
+    """Warn of arrays that are nobody's, where a parameter without an array has nearly the same name.
+
+    Others are no fault: several programs may share a file.
+    """
+    by_folded = {n.casefold(): n for n in still_open}
+    for name in spare:
+        near = get_close_matches(name.casefold(), list(by_folded), n=1)
+        if near:
+            message = f"the array `{name}` of `{display_name(file)}` is not used: no parameter has its name"
+            hint = f"did you mean `{by_folded[near[0]]}`, which stays an input?"
+            found = Diagnostic("unused-weight", message, hint=hint, severity="warning")
+            click.echo(found.render() + "\n", err=True)
 
 
 def read_npy(data: bytes, name: str, member: str = "") -> np.ndarray[Any, Any]:
