@@ -18,5 +18,6 @@ def compile(
     here always.  Raises what `relay.build` does.
     """
     del target_host
-    whole: Any = expect_module(mod)
-    return build(whole, params=params) if target is None else build(whole, target, params=params)
+    make: Any = build  # its overloads are for targets that are known
+    whole = expect_module(mod)
+    return make(whole, params=params) if target is None else make(whole, target, params=params)

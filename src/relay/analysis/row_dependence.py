@@ -285,6 +285,7 @@ def taken(op: Take, rows: Sequence[Rows], types: Sequence[Any], out: Any) -> Row
         return indices + axis
     if op.batch_dims or indices is not None or op.axis is None or axis == data:
         return MIXED
+    assert data is not None
     place: int = data
     return place if place < axis else place - 1 + len(types[1].shape)
 

@@ -1,7 +1,9 @@
 """What operators that bound, compare and resample elements are on integers that stand for numbers."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
+from typing import Any
 
 from relay.ir.dtype import bits
 from relay.ir.expr import Call, Expr
@@ -69,7 +71,8 @@ def _summed(r: Integers, e: Call, wanted: Affine | None) -> Task:
     if a is None or not r.is_one(a.scale, a.zero):
         return None
     shape = r.shape(a.whole)
-    sizes = [shape[i] for i in e.attrs.axes(len(shape))]
+    axes: Sequence[int] = e.attrs.axes(len(shape))
+    sizes: list[Any] = [shape[i] for i in axes]
     known = [d for d in sizes if isinstance(d, int)]
     if len(known) < len(sizes) or prod(known) << bits(r.dtype(a.whole)) >= 1 << 31:
         return None

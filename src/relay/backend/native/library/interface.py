@@ -88,7 +88,8 @@ def require_no_python(program: Program) -> None:
             label, hint = "it is computed by LAPACK, or else by Python", ""
         else:
             label, hint = "Python computes it, by its reference", "give the operator a rule `native`"
-        refuse(f"a library cannot compute `{call.op.name}`: it has no machine code of its own", fn.span, label, hint)
+        what = f"a library cannot compute `{call.op.name}`: it has no machine code of its own"
+        refuse(what, fn.span, label, hint)
 
 
 def entry_of(name: str, fn: Function, start: str) -> Entry:
