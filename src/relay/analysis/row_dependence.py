@@ -205,7 +205,12 @@ def reduction(op: Along, rows: Sequence[Rows], types: Sequence[Any], out: Any) -
 
 
 def product(op: Dense | MatMul, rows: Sequence[Rows], types: Sequence[Any], out: Any) -> Rows:
-    """Rows of the first operand, and a matrix for all."""
+    """Rows of the first operand, and a matrix for all; or stacks, of whose matrices rows have some each."""
+    if isinstance(op, MatMul) and rows[0] == rows[1]:
+        place = rows[0]
+        first, second = (t.shape for t in types)
+        is_stack = len(first) == len(second) == len(out.shape) and place < len(first) - 2
+        return place if is_stack and first[place] == second[place] else MIXED
     is_turned = isinstance(op, MatMul) and op.transpose_a
     is_kept = rows[1] is None and not is_turned and rows[0] < len(types[0].shape) - 1
     return rows[0] if is_kept and len(out.shape) == len(types[0].shape) else MIXED
