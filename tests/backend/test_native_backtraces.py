@@ -1,5 +1,6 @@
 """What a failing program shows: the interpreter's diagnostic, with the calls that led there."""
 
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 import relay
 from relay.backend.native.host import backtraces
+from relay.diagnostic import Diagnostic
 
 PROGRAM = """
 import "std/list"
@@ -78,3 +80,14 @@ def test_a_program_from_a_file_shows_the_place_alone(tmp_path: Path) -> None:
     assert text.startswith("error[divide-by-zero]")
     assert "calls.relay:4:" in text
     assert "was called" not in text
+
+
+def test_a_failure_is_reported_where_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where memory has run out, which is the failure that is to be reported."""
+
+    def no_thread(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    found = relay.RelayError(Diagnostic("out-of-memory", "out of memory"))
+    monkeypatch.setattr(threading.Thread, "start", no_thread)
+    assert backtraces.with_backtrace(found, lambda: None) is found

@@ -35,7 +35,10 @@ def with_backtrace(found: RelayError, again: Callable[[], Any]) -> RelayError:
             return
 
     thread = threading.Thread(target=interpret, daemon=True)
-    thread.start()
+    try:
+        thread.start()
+    except RuntimeError:  # there is no memory for its stack
+        return found
     thread.join(MAX_SECONDS)
     if thread.is_alive():
         stop = ctypes.pythonapi.PyThreadState_SetAsyncExc
