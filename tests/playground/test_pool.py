@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from relay.playground.pool import Limits, Pool, ask_once
+from relay.playground.pool import Limits, Pool, ask_once, start_worker
 
 LOOP = "def @f(%n: int32) -> int32 { if (%n < 0) { 1 } else { @f(%n) } }\n@f(1)"
 LIST = """import "std/list"
@@ -33,7 +33,7 @@ def test_a_program_that_does_not_end_is_stopped(backend: str) -> None:
     start = time.monotonic()
     found = run(LOOP, Limits(3), backend=backend)
     assert code(found) == "time-limit"
-    assert time.monotonic() - start < 20
+    assert time.monotonic() - start < 60
 
 
 def test_what_it_wrote_before_is_shown() -> None:
@@ -47,13 +47,44 @@ def test_what_it_wrote_before_is_shown() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_AS")
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_program_that_takes_all_memory_is_stopped(backend: str) -> None:
-    grown = run(LIST, Limits(60, memory_mib=200), backend=backend)
-    assert code(grown) in ("out-of-memory", "worker-lost")
+    limits = Limits(60, memory_mib=64)
+    assert code(run(LIST, limits, backend=backend)) == "out-of-memory"
     text = "let %x = ones(shape=(20000, 20000), dtype=float32);\nsum(sort(%x + 1.0))"
-    assert code(run(text, Limits(60, memory_mib=200), backend=backend)) in ("out-of-memory", "worker-lost")
-    assert (
-        code(run("ones(shape=(25000000000,), dtype=float32) + 1.0", backend="interpreter")) == "out-of-memory"
-    )
+    assert code(run(text, limits, backend=backend)) == "out-of-memory"
+    text = "ones(shape=(25000000000,), dtype=float32) + 1.0"
+    assert code(run(text, limits, backend=backend)) == "out-of-memory"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_AS")
+def test_what_machine_code_needs_is_not_counted() -> None:
+    found = run("1 + 2", Limits(60, memory_mib=64), backend="native")
+    assert found.get("text") == "3", found
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_an_idle_worker_loads_what_machine_code_needs() -> None:
+    async def loaded() -> bool:
+        worker = await start_worker(PLENTY)
+        maps = Path(f"/proc/{worker.process.pid}/maps")
+        deadline = time.monotonic() + 60
+        while not (found := "libllvmlite" in maps.read_text()) and time.monotonic() < deadline:
+            await asyncio.sleep(0.1)
+        await worker.end()
+        return found
+
+    assert asyncio.run(loaded())
+
+
+def test_a_worker_without_memory_is_not_used_again() -> None:
+    async def spent() -> None:
+        pool = Pool(PLENTY)
+        found = await pool.ask({"ask": "run", "program": "ones(shape=(25000000000,), dtype=float32) + 1.0"})
+        assert code(found) == "out-of-memory"
+        assert "spent" not in found
+        assert not pool.all
+        await pool.close()
+
+    asyncio.run(spent())
 
 
 def test_a_cancelled_question_leaves_no_process() -> None:
@@ -150,7 +181,7 @@ def alive(pid: int) -> bool:
 
 
 def test_programs_cannot_write_files(tmp_path: Path) -> None:
-    script = "import sys; from relay.playground.worker import limit; limit(1 << 30)\n"
+    script = "import sys; from relay.playground.worker import limit; limit()\n"
     script += "try: open(sys.argv[1], 'w', buffering=1).write('x' + chr(10))\n"
     script += "except OSError: print('refused')"
     argv = [sys.executable, "-c", script, str(tmp_path / "file")]

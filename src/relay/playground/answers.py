@@ -22,6 +22,8 @@ MAX_LOG_CHARS = 50_000
 TEXTS = frozenset({"text", "before", "after"})
 """What may be cut."""
 
+LACK_OF_MEMORY = out_of_memory()
+
 Log = Callable[[str], None]
 
 
@@ -57,9 +59,15 @@ def answer(request: Request, log: Log) -> Answer:
         with redirect_stderr(Written(log)):
             return cut(question(request))
     except RelayError as error:
-        return {"diagnostics": [plain(d) for d in error.diagnostics]}
+        is_spent = LACK_OF_MEMORY.code in error.codes
+        return {"diagnostics": [plain(d) for d in error.diagnostics], **({"spent": True} if is_spent else {})}
     except MemoryError:
-        return {"diagnostics": [plain(out_of_memory())], "spent": True}
+        return without_memory()
+
+
+def without_memory() -> Answer:
+    """The answer of a process that has no more memory; `spent` is that it should answer nothing else."""
+    return {"diagnostics": [plain(LACK_OF_MEMORY)], "spent": True}
 
 
 def refused(code: str, message: str, hint: str = "") -> Answer:

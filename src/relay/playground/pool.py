@@ -48,21 +48,29 @@ class Worker:
         """`process` was started by `start_worker`."""
         self.process = process
 
-    async def ask(self, request: Mapping[str, Any], log: list[str]) -> Answer:
-        """The answer to a request; what the program writes meanwhile is added to `log`."""
+    async def begin(self, request: Mapping[str, Any]) -> None:
+        """Send a request, and return when the process has begun with it: it may have to load something."""
         assert self.process.stdin is not None
-        assert self.process.stdout is not None
         try:
             self.process.stdin.write(json.dumps(dict(request)).encode() + b"\n")
             await self.process.stdin.drain()
-            while line := await self.process.stdout.readline():
-                reply: dict[str, Any] = json.loads(line)
-                if "answer" in reply:
-                    return reply["answer"]
-                log.append(reply["log"])
+        except OSError as error:
+            raise LostError from error
+        await self.reply()
+
+    async def answer(self, log: list[str]) -> Answer:
+        """The answer to the request; what the program writes meanwhile is added to `log`."""
+        while "answer" not in (reply := await self.reply()):
+            log.append(reply["log"])
+        return reply["answer"]
+
+    async def reply(self) -> dict[str, Any]:
+        """The next line that the process writes."""
+        assert self.process.stdout is not None
+        try:
+            return json.loads(await self.process.stdout.readline())
         except (OSError, ValueError) as error:  # it was killed between two lines, or within one
             raise LostError from error
-        raise LostError
 
     async def end(self) -> None:
         """Kill the process."""
@@ -130,8 +138,9 @@ class Pool:
         worker = await self.worker()
         is_done = False
         try:
+            await worker.begin(request)
             async with asyncio.timeout(self.limits.seconds):
-                found = await worker.ask(request, log)
+                found = await worker.answer(log)
             is_done = not found.pop("spent", False)
             return found
         except TimeoutError:

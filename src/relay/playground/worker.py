@@ -1,7 +1,8 @@
 """A process that answers questions, one a line, under limits: `python -m relay.playground.worker BYTES`.
 
 Lines on standard input are requests in JSON; those on standard output are `{}` at first, then for each
-request `{"log": TEXT}` and `{"answer": …}`.  It ends with its input, and with the process that started it.
+request `{"begun": true}`, any number of `{"log": TEXT}`, and `{"answer": …}`.  It ends with its input, and
+with the process that started it.
 """
 
 import json
@@ -9,41 +10,38 @@ import os
 import sys
 import threading
 from contextlib import suppress
+from functools import cache
+from queue import Empty, SimpleQueue
 from time import sleep
 from typing import Any, TextIO
 
+from relay.playground.memory import lift_memory_limit, limit_memory
+
 WATCHING_S = 1.0
 """How often a worker looks whether the server is still there, in seconds."""
+IDLE_S = 0.5
+"""A new worker that is asked nothing for so many seconds loads what machine code needs."""
 MAX_DESCRIPTORS = 64
 WARM_UP = ("about", "check", "hover", "run", "passes")
 """What a worker asks itself first, so that all modules are imported before its time is measured."""
 
+WARM_UP_PROGRAM = "1 + 2"
+"""The program that it asks about."""
 
-def limit(memory_bytes: int) -> None:
-    """Bounds for this process, where the system has them: memory beside what it has now, no files written, no
-    core dumps.
-    """
+
+def limit() -> None:
+    """Bounds for this process, where the system has them: no files written, no core dumps."""
     with suppress(ImportError):
         import resource
 
         limits = [
-            (resource.RLIMIT_AS, size_bytes() + memory_bytes),
             (resource.RLIMIT_FSIZE, 0),
             (resource.RLIMIT_CORE, 0),
             (resource.RLIMIT_NOFILE, MAX_DESCRIPTORS),
         ]
         for what, most in limits:
-            with suppress(ValueError, OSError):  # what macOS does not have, or a bound that is lower already
+            with suppress(ValueError, OSError):  # a bound that is lower already
                 resource.setrlimit(what, (most, most))
-
-
-def size_bytes() -> int:
-    """The address space of this process, 0 where the system does not say."""
-    try:
-        with open("/proc/self/statm") as file:
-            return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError):
-        return 0
 
 
 def end_with(parent: int) -> None:
@@ -53,20 +51,60 @@ def end_with(parent: int) -> None:
     os._exit(1)
 
 
-def answer_lines(requests: TextIO, replies: TextIO) -> None:
-    """Answer requests until there are no more."""
+def take_lines(requests: TextIO, lines: SimpleQueue[str]) -> None:
+    """Put requests in a queue as they come, and an empty line at their end."""
+    for line in requests:
+        lines.put(line)
+    lines.put("")
+
+
+@cache
+def load_machine_code(memory_bytes: int) -> None:
+    """Import and load what machine code needs, once, without counting it as memory of a program."""
     from relay.playground.answers import answer
+
+    lift_memory_limit()
+    answer({"ask": "run", "program": WARM_UP_PROGRAM, "backend": "native"}, ignore)
+    limit_memory(memory_bytes)
+
+
+def ignore(_: str) -> None:
+    """Take what a program writes, and leave it."""
+
+
+def answer_lines(requests: TextIO, replies: TextIO, memory_bytes: int) -> None:
+    """Answer requests until there are no more."""
+    from relay.playground.answers import answer, without_memory
+
+    for question in WARM_UP:
+        answer({"ask": question, "program": WARM_UP_PROGRAM}, ignore)
+    limit()
+    limit_memory(memory_bytes)
 
     def reply(**fields: Any) -> None:
         replies.write(json.dumps(fields) + "\n")
         replies.flush()
 
-    for question in WARM_UP:
-        answer({"ask": question, "program": "1 + 2"}, lambda _: None)
-    limit(int(sys.argv[1]))
     reply()
-    for line in requests:
-        reply(answer=answer(json.loads(line), lambda text: reply(log=text)))
+    lines: SimpleQueue[str] = SimpleQueue()
+    threading.Thread(target=take_lines, args=(requests, lines), daemon=True).start()
+    try:
+        line = lines.get(timeout=IDLE_S)
+    except Empty:
+        load_machine_code(memory_bytes)
+        line = lines.get()
+    while line:
+        request = json.loads(line)
+        if request.get("backend") == "native":
+            load_machine_code(memory_bytes)
+        reply(begun=True)
+        try:
+            found = answer(request, lambda text: reply(log=text))
+        except MemoryError:  # there is not even enough to say so
+            lift_memory_limit()
+            found = without_memory()
+        reply(answer=found)
+        line = lines.get()
 
 
 def main() -> None:
@@ -74,7 +112,7 @@ def main() -> None:
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
-    answer_lines(sys.stdin, replies)
+    answer_lines(sys.stdin, replies, int(sys.argv[1]))
 
 
 if __name__ == "__main__":
