@@ -4,6 +4,9 @@ import webbrowser
 
 import click
 
+STOPPING_S = 1
+"""Seconds that open requests have to end when the server is told to stop."""
+
 
 @click.command()
 @click.option(
@@ -44,12 +47,12 @@ def playground(host: str, port: int, opens: bool, time_limit: float, memory_limi
     Programs run in processes of their own, with limits, and read and write no files.  Only pages of this
     server are answered, so that other sites cannot use it.
     """
-    from relay.playground.library import listen, serve, url_of
     from relay.playground.pool import Limits
     from relay.playground.server import make_app
+    from relay.serving.server import BACKLOG_CONNECTIONS, address_of, bound_socket, serve_until_stopped
 
-    with listen(host, port) as listener:
-        url = url_of(listener)
+    with bound_socket(host, port) as listener:
+        url = f"http://{address_of(listener)}/"
 
         def started() -> None:
             click.echo(f"{url}  (Ctrl-C ends it)")
@@ -57,4 +60,5 @@ def playground(host: str, port: int, opens: bool, time_limit: float, memory_limi
                 webbrowser.open(url)
 
         app = make_app(Limits(time_limit, memory_limit, workers), host, started)
-        serve(app, listener)
+        listener.listen(BACKLOG_CONNECTIONS)  # a browser that comes before uvicorn does waits
+        serve_until_stopped(app, listener, drain_seconds=STOPPING_S)

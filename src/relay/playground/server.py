@@ -9,18 +9,20 @@ from typing import Any, cast
 
 from relay.playground.archive import package_archive
 from relay.playground.guard import Guard
-from relay.playground.library import load
 from relay.playground.pool import Limits, Pool
+from relay.serving.library import load
 
+EXTRA = "playground"
 STATIC = Path(__file__).parent / "static"
 GONE = 499
 """The status of what nobody waits for any more; it is sent to nobody."""
 
 
 def make_app(limits: Limits, host: str = "127.0.0.1", on_start: Callable[[], None] = lambda: None) -> Any:
-    """The ASGI application (`no-playground`); `on_start` is called when it answers."""
-    responses, routing = load("starlette.responses"), load("starlette.routing")
-    static = load("starlette.staticfiles").StaticFiles(directory=STATIC)
+    """The ASGI application (`no-server`); `on_start` is called when it answers."""
+    load("uvicorn", EXTRA)  # without which the application is of no use
+    responses, routing = load("starlette.responses", EXTRA), load("starlette.routing", EXTRA)
+    static = load("starlette.staticfiles", EXTRA).StaticFiles(directory=STATIC)
     pool = Pool(limits)
 
     @asynccontextmanager
@@ -54,7 +56,7 @@ def make_app(limits: Limits, host: str = "127.0.0.1", on_start: Callable[[], Non
         routing.Route("/ask", ask, methods=["POST"]),
         routing.Mount("/static", static),
     ]
-    app = load("starlette.applications").Starlette(routes=routes, lifespan=lifespan)
+    app = load("starlette.applications", EXTRA).Starlette(routes=routes, lifespan=lifespan)
     return Guard(app, host)
 
 
