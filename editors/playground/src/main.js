@@ -54,6 +54,8 @@ function accept(text, answer) {
   checkedText = text
   if (!answer.entries) {
     byId("problems").replaceChildren(element("pre", {class: "failed"}, rendered(answer.diagnostics)))
+    byId("check-state").textContent = "not checked"
+    document.body.dataset.checked = "failed"
     return
   }
   lastAnswer = answer
