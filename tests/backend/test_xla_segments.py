@@ -10,9 +10,9 @@ from relay.backend.xla.arranged import arrange
 from relay.backend.xla.host_operators import HostOperator
 from relay.backend.xla.segment import Compiled, Segment, StepRefusedError
 from relay.backend.xla.segments import Step
-from relay.interpreter.code import Draft
 from relay.interpreter.machine import Interpreter
 from relay.interpreter.operators import operator_function
+from relay.interpreter.unit import Unit
 from relay.ir.expr import Call
 
 X = np.linspace(-1, 1, 100).astype("float32")
@@ -33,8 +33,8 @@ class Machine(Interpreter):
         is_small = getattr(self.type_of(e), "shape", None) == ()
         return HostOperator(e.attrs, operator_function(self, e), is_small=is_small)
 
-    def arrange(self, draft: Draft) -> None:
-        arrange(draft, lambda *parts: Segment(self, *parts), moves=self.moves)
+    def arrange(self, unit: Unit) -> None:
+        arrange(unit.draft, lambda *parts: Segment(self, *parts), moves=self.moves)
 
     def compiled(self, steps: Sequence[Step], outs: Sequence[int], constants: Any) -> Compiled:
         made = {s.out for s in steps}
