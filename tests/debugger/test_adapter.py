@@ -276,11 +276,12 @@ def test_an_endless_program_is_paused_and_ended(client: Client, tmp_path: Path) 
     program = written(
         tmp_path, "def @main() -> int32 { @loop(0) }\ndef @loop(%i: int32) -> int32 { @loop(%i + 1) }\n"
     )
-    client.launch(program)
+    client.launch(program, stopOnEntry=True)
     client.run()
-    client.event("thread")
+    assert client.stop()[:2] == ("entry", "@main")
+    client.ask("continue", threadId=1)
     client.ask("pause", threadId=1)
-    assert client.stop()[:2] in {("pause", "@main"), ("pause", "@loop")}  # it may just have begun
+    assert client.stop()[:2] in {("pause", "@main"), ("pause", "@loop")}  # it may be at the call yet
     client.ask("continue", threadId=1)
     client.ask("terminate")
     assert client.finished() == 1

@@ -140,6 +140,7 @@ class Debugger:
             return
         calls = calls or Calls(self.machine.frames(), self.machine.layouts)
         self.breakpoints = [b for b in self.breakpoints if not (b in hit and b.is_temporary)]
+        self._paused = False
         self._go_on(self.decide(Stop(reason, calls, hit)), depth, site.code)
 
     def _hit(self, site: Site, calls: Calls) -> list[Breakpoint]:
@@ -182,9 +183,10 @@ class Debugger:
         if command is Command.TERMINATE:
             self._ending = True
             raise TerminatedError
-        self._paused = False
         self._step = None if command is Command.CONTINUE else (command, depth, code)
-        self.machine.every = self._step is not None or self._ending
+        self.machine.every = self._step is not None
+        if self._paused or self._ending:  # asked for since it stopped, perhaps by another thread just now
+            self.machine.every = True
 
     def _failed(self, error: BaseException, frames: Sequence[Frame]) -> None:
         """Stop where an error is, with the calls that led there."""
