@@ -19,7 +19,7 @@ MODULES = (
     "relay.numpy.linalg", "relay.numpy.fft", "relay.optim", "relay.training", "relay.quantize",
     "relay.models", "relay.decoding", "relay.testing", "relay.loops", "relay.prelude", "relay.instrument",
     "relay.driver", "relay.expr", "relay.ty", "relay.adt", "relay.base", "relay.build_module", "relay.error",
-    "relay.op", "relay.runtime", "relay.scope_builder",
+    "relay.op", "relay.runtime", "relay.scope_builder", "relay.vm",
 )  # fmt: skip
 ABOUT = """\
 # Python API
