@@ -67,7 +67,7 @@ def test_what_cannot_be_done_is_said(program: Path) -> None:
     assert status == 1
     for text in (
         "there is no command `brk`", "`break` needs a place", "nothing is evaluated at line 99",
-        "did you mean `fact`", "there is no breakpoint 7", "there is no call 8", "`x` is no number",
+        "did you mean `fact`", "there is no breakpoint 7", "there is no call 8", "`x` is not a number",
         "`print` needs an expression", "`%y` has no value here", "unexpected-token", "EXPRESSION",
     ):  # fmt: skip
         assert text in said, text

@@ -57,7 +57,7 @@ def interpreted(
     mod, main, inputs = program_of(file, entry, args, by_name)
     mod = changed(mod, entry, False, None, precision)
     if not isinstance(main, Function):
-        raise click.UsageError(f"@{entry} is no function: there is no call of it to profile")
+        raise click.UsageError(f"@{entry} is not a function: only a call can be profiled")
     values = converted(mod, entry, main, inputs)
     with progress("running"):
         return interpreted_profile(mod, entry, values)

@@ -208,7 +208,7 @@ class Prompt:
         """The text around the line, with breakpoints marked."""
         span = self.call.span
         if span is None:
-            return "there is no text"
+            return "the place is not known: this was not read from text"
         marked = {b.verified_line for b in self.debugger.breakpoints if b.path == resolved(span.source.name)}
         first, last = max(1, span.line - LINES_AROUND), span.line + LINES_AROUND
         lines: list[str] = []
@@ -227,7 +227,7 @@ def breakpoint_text(b: Breakpoint) -> str:
 def number_of(text: str) -> int:
     """A number that was typed (`debug-command`)."""
     if not text.isdecimal() or len(text) > 9:
-        fail("debug-command", f"`{text}` is no number")
+        fail("debug-command", f"`{text}` is not a number")
     return int(text)
 
 

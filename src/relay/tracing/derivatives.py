@@ -248,7 +248,7 @@ def gradient(f: Any, mod: IRModule | None = None, mode: Any = "higher_order") ->
 
 def checkpoint(f: Any) -> Any:
     """`f`, marked to be run again when cotangents are pulled back through it, so that nothing of it is
-    kept; of an expression that is no function, its value, as `relay.annotation.checkpoint` marks it.
+    kept; of an expression that is not a function, its value, as `relay.annotation.checkpoint` marks it.
     """
     if isinstance(f, RelayExpr) and not isinstance(f, Function):
         return builders["annotation.checkpoint"](f)
