@@ -69,7 +69,7 @@ def compiler_for(target: Target) -> tuple[Sequence[str], Sequence[str]]:
         if shutil.which(command[0]):
             return command, FLAGS
     if find_spec("ziglang") is not None:
-        zig = [sys.executable, "-m", "ziglang", "cc", f"-target={zig_target(target)}"]
+        zig = [sys.executable, "-m", "ziglang", "cc", "-target", zig_target(target)]
         return zig, ZIG_FLAGS
     fail("no-linker", f"no C compiler is here that links for {target.triple}", hint=hint(target))
 
