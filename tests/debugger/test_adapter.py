@@ -287,6 +287,17 @@ def test_an_endless_program_is_paused_and_ended(client: Client, tmp_path: Path) 
     assert client.finished() == 1
 
 
+def test_a_pause_while_stopped_does_nothing(client: Client, program: Path) -> None:
+    client.launch(program, "[1.0, 2.0]", "3", stopOnEntry=True)
+    client.at(program, 27)
+    client.run()
+    assert client.stop() == ("entry", "@main", 21)
+    client.ask("pause", threadId=1)
+    assert client.go() == ("breakpoint", "@main", 27)
+    client.ask("pause", threadId=1)
+    assert client.end() == 0
+
+
 def test_an_endless_expression_ends(client: Client, program: Path) -> None:
     client.launch(program, "[1.0, 2.0]", "3", stopOnEntry=True)
     assert client.adapter.debugger is not None

@@ -133,6 +133,7 @@ class Adapter:
             self.start()
         elif name in STEPS:
             self.inspection = None
+            self.running().resume()
             self.commands.put(STEPS[name])
 
     def stopped(self) -> Inspection:
@@ -209,7 +210,7 @@ class Adapter:
         self.running()
 
     def pause(self, _: dict[str, Any]) -> None:
-        """Stop at the next line."""
+        """Stop at the next line, unless the program is stopped."""
         self.running().pause()
 
     def terminate(self, _: dict[str, Any]) -> None:

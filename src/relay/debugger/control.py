@@ -49,8 +49,8 @@ Decide = Callable[[Stop], Command]
 class Debugger:
     """One run of a program.
 
-    `decide` and `write` (what breakpoints write) are called on the thread of `run`; `pause` and `terminate`
-    may be called on any.
+    `decide` and `write` (what breakpoints write) are called on the thread of `run`; `pause`, `resume` and
+    `terminate` may be called on any.
     """
 
     def __init__(
@@ -72,7 +72,9 @@ class Debugger:
         self.stops_on_errors = True
         self.stops_on_entry = False
         self.ignores_stops = False
-        self._paused = self._ending = self._is_evaluating = False
+        self._paused = self._ending = self._is_evaluating = self._is_stopped = False
+        self._turn = threading.Lock()
+        """Held where the program stops or goes on, and where it is asked to stop."""
         self._step: tuple[Command, int, Code | None] | None = None
         self._armed: dict[tuple[str, int], list[Breakpoint]] = {}
         self._thread = 0
@@ -88,8 +90,15 @@ class Debugger:
         return self.machine.evaluate(what, *args)
 
     def pause(self) -> None:
-        """Stop at the next line."""
-        self._paused = self.machine.every = True
+        """Stop at the next line; nothing while the program is stopped."""
+        with self._turn:
+            if not self._is_stopped:
+                self._paused = self.machine.every = True
+
+    def resume(self) -> None:
+        """It has been told to go on: `pause` counts from now on, before `decide` has returned, too."""
+        with self._turn:
+            self._is_stopped = False
 
     def terminate(self) -> None:
         """End the program at the next line."""
@@ -140,8 +149,15 @@ class Debugger:
             return
         calls = calls or Calls(self.machine.frames(), self.machine.layouts)
         self.breakpoints = [b for b in self.breakpoints if not (b in hit and b.is_temporary)]
-        self._paused = False
-        self._go_on(self.decide(Stop(reason, calls, hit)), depth, site.code)
+        self._go_on(self._decided(Stop(reason, calls, hit)), depth, site.code)
+
+    def _decided(self, stop: Stop) -> Command:
+        """Stop, and how the program is to go on."""
+        with self._turn:
+            self._is_stopped, self._paused = True, False
+        command = self.decide(stop)
+        self.resume()
+        return command
 
     def _hit(self, site: Site, calls: Calls) -> list[Breakpoint]:
         """The breakpoints that stop the program here."""
@@ -195,7 +211,7 @@ class Debugger:
         if self._is_evaluating or threading.get_ident() != self._thread:
             return
         stop = Stop("exception", Calls(list(frames), self.machine.layouts), (), error)
-        if self.decide(stop) is Command.TERMINATE:
+        if self._decided(stop) is Command.TERMINATE:
             self._ending = True
 
 
