@@ -150,12 +150,13 @@ class Links(HTMLParser):
 
 @pytest.fixture(scope="module")
 def links(site) -> dict[str, Links]:
-    """Each page of the site with its names and links."""
+    """Each page of the site with its names and links; templates of the theme, in `_static`, are not pages."""
     found: dict[str, Links] = {}
     for path in sorted(SITE.rglob("*.html")):
-        parser = Links()
-        parser.feed(path.read_text())
-        found[str(path.relative_to(SITE))] = parser
+        name = path.relative_to(SITE).as_posix()
+        if not name.startswith("_static/"):
+            found[name] = Links()
+            found[name].feed(path.read_text())
     return found
 
 
