@@ -18,6 +18,10 @@ ODD_WORDS = re.compile(r"\b(mend|mends|mended)\b", re.IGNORECASE)
 """Words that an engineer would not use."""
 
 
+NEGATED_NOUN = re.compile(r"(?<!\b[Tt]here )\b(is|are) no (?!(longer|less|more|greater|trouble)\b)[a-z`]")
+"""`x is no tensor`, for `x is not a tensor`."""
+
+
 def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
@@ -62,6 +66,11 @@ def lines_with(pattern: re.Pattern[str], paths: list[Path]) -> list[str]:
 
 def test_pages_use_the_words_of_engineers() -> None:
     assert lines_with(ODD_WORDS, PAGES + ERROR_PAGES) == []
+
+
+def test_what_something_is_not_is_said_plainly() -> None:
+    sources = [SOURCE / path for path in modules()]
+    assert lines_with(NEGATED_NOUN, PAGES + ERROR_PAGES + sources) == [], "write `is not a …`"
 
 
 def test_no_constant_is_named_by_a_bare_size_word() -> None:

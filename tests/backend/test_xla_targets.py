@@ -57,7 +57,7 @@ def test_targets_and_options_that_are_not_there(mod: relay.IRModule) -> None:
     assert "did you mean `xla tpu`?" in refused(mod, "xla tpuu")
     assert "`xla`, or one of xla cpu, xla gpu, xla tpu" in refused(mod, "xla here and there")
     assert "did you mean `xla`?" in refused(mod, "xlaa")
-    with pytest.raises(relay.RelayError, match="`xla` is no processor that machine code is for"):
+    with pytest.raises(relay.RelayError, match="`xla` is not a processor that machine code is for"):
         relay.build(mod, ["native", "xla"])
     assert "error[unknown-option]: programs for XLA have no option `threads`" in refused(mod, threads=2)
     said = refused(mod, matmul_precision="fastest")

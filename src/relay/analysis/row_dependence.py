@@ -137,7 +137,7 @@ class _Analysis:
         found: list[int] = []
         for part in t.fields if isinstance(t, TupleType) else [t]:
             if not isinstance(part, TensorType) or not isinstance(part.shape, tuple):
-                raise DependentError(f"a value of type {t} is no tensor of known rank")
+                raise DependentError(f"a value of type {t} is not a tensor of known rank")
             for i, d in enumerate(part.shape):
                 terms, constant = terms_of(d)
                 if any(self.n in monomial for monomial in terms):

@@ -191,7 +191,7 @@ def weights_of_main(mod: IRModule, name: str) -> dict[str, np.ndarray[Any, Any]]
 def warn_of_near_names(file: str, spare: Sequence[str], still_open: Sequence[str]) -> None:
     """Warn of arrays that are nobody's, where a parameter without an array has nearly the same name.
 
-    Others are no fault: several programs may share a file.
+    Others are not an error: several programs may share a file.
     """
     by_folded = {n.casefold(): n for n in still_open}
     for name in spare:

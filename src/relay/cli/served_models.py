@@ -64,7 +64,7 @@ def in_file(path: Path, name: str, version: str) -> Found:
     name = name or path.stem
     if not NAME.fullmatch(name):
         hint = "`NAME=FILE` gives it another"
-        fail("serve-model", f"`{name}` is no name for a model: it is part of an address", hint=hint)
+        fail("serve-model", f"`{name}` cannot be the name of a model: it is part of an address", hint=hint)
     if not str(path).endswith(SUFFIXES):
         fail(
             "serve-model",

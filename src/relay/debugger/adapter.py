@@ -37,7 +37,7 @@ STEPS = {"continue": Command.CONTINUE, "next": Command.NEXT, "stepIn": Command.I
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What is debugged: an expression over a module, a function if it takes inputs that are no literals."""
+    """What is debugged: an expression over a module, a function if it takes inputs that are not literals."""
 
     mod: IRModule
     what: Expr
@@ -237,7 +237,7 @@ class Adapter:
         return {"sources": self.places.sources()}
 
     def source(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The text of a module that is no file."""
+        """The text of a module that is not a file."""
         number = arguments.get("sourceReference") or arguments.get("source", {}).get("sourceReference", 0)
         return {"content": self.places.text(number), "mimeType": "text/x-relay"}
 

@@ -44,7 +44,7 @@ class Breakpoint:
         """What is wrong with it as it is written."""
         found = HITS.fullmatch(self.hits) if self.hits else None
         if self.hits and (found is None or (found[1] == "%" and int(found[2]) == 0)):
-            return f"`{self.hits}` is no count of hits: write 5, >= 5 or % 5"
+            return f"`{self.hits}` is not a count of hits: write 5, >= 5 or % 5"
         return ""
 
     def is_due(self) -> bool:
@@ -91,7 +91,7 @@ def _value_text(text: str, variables: list[Variable], evaluator: Evaluator) -> s
 
 
 def resolved(name: str) -> str:
-    """The file that the name of a source stands for: its path; of what is no file, the name."""
+    """The file that the name of a source stands for: its path; of what is not a file, the name."""
     return name if name.startswith("<") or is_library(name) else os.path.realpath(name)
 
 

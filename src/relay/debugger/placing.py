@@ -15,7 +15,7 @@ class Places:
         """What the client said."""
         self.first_line, self.first_column = int(lines_start_at_1), int(columns_start_at_1)
         self.numbered: list[Source] = []
-        """Sources that are no files, each under its index plus 1."""
+        """Sources that are not files, each under its index plus 1."""
         self.known: dict[str, Source] = {}
 
     def learn(self, mod: IRModule) -> None:
@@ -33,7 +33,7 @@ class Places:
         return int(line) + 1 - self.first_line
 
     def source(self, source: Source) -> dict[str, Any]:
-        """A source as the client knows it: by its path, or by a number where it is no file."""
+        """A source as the client knows it: by its path, or by a number where it is not a file."""
         path = resolved(source.name)
         self.known.setdefault(path, source)
         if os.path.isabs(path) and os.path.exists(path):
@@ -56,7 +56,7 @@ class Places:
         return resolved(self._numbered(number).name if number else source["path"])
 
     def text(self, number: int) -> str:
-        """The text of a source that is no file."""
+        """The text of a source that is not a file."""
         return self._numbered(number).text
 
     def _numbered(self, number: int) -> Source:

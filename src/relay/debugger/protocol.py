@@ -37,7 +37,7 @@ class Connection:
             name, _, value = line.partition(b":")
             if not line.endswith(b"\n") or not value:
                 shown = name.strip()[:40].decode("ascii", "replace")
-                fail("debug-protocol", f"`{shown}` is no header of a message", hint=HINT)
+                fail("debug-protocol", f"`{shown}` is not a header of a message", hint=HINT)
             if name.strip().lower() == b"content-length":
                 length = int(value) if value.strip().isdigit() and len(value.strip()) < 12 else -1
         if length is None or not 0 <= length <= LONGEST_BYTES:
@@ -50,7 +50,7 @@ class Connection:
         except (ValueError, RecursionError):
             fail("debug-protocol", "a message is no JSON", hint=HINT)
         if not isinstance(message, dict):
-            fail("debug-protocol", "a message is no object", hint=HINT)
+            fail("debug-protocol", "a message is not an object", hint=HINT)
         return cast("dict[str, Any]", message)
 
     def send(self, message: dict[str, Any]) -> None:

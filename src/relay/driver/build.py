@@ -244,7 +244,7 @@ def processors_of(target: Any) -> list[Processor]:
         word = first_word(one)
         if word == XLA:
             hint = 'it is a target by itself: `relay.build(mod, "xla")`, `relay run --backend xla`'
-            fail("unknown-target", f"`{one}` is no processor that machine code is for", hint=hint)
+            fail("unknown-target", f"`{one}` is not a processor that machine code is for", hint=hint)
         known = processor_named(NATIVE if word in TARGETS else word)
         if known is None:
             choices = (*TARGETS, XLA, *names())

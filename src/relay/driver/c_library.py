@@ -42,7 +42,7 @@ def write_library(
     kind = KIND_BY_SUFFIX.get(Path(path).suffix)
     if kind is None:
         endings = ", ".join(KIND_BY_SUFFIX)
-        fail("library-name", f"`{path}` is no name of a library: it ends in none of {endings}")
+        fail("library-name", f"`{path}` is not the name of a library: it ends in none of {endings}")
     prefix, processor = prefix_of(str(path)), target_named(target)
     mod = expect_module(mod)
     mod = infer(with_params(mod, params) if params else mod)

@@ -52,7 +52,7 @@ TORCH, JAX = ArrayLibrary("torch", torch_tensor), ArrayLibrary("jax", jax_array)
 
 
 def kind_of(x: Any) -> ArrayLibrary | None:
-    """The library that an array is of; None for NumPy's, and for what is no array."""
+    """The library that an array is of; None for NumPy's, and for what is not an array."""
     module = type(x).__module__
     if not module.startswith(("torch", "jax")):
         return None

@@ -29,7 +29,7 @@ OPAQUE = (FunctionValue, RefValue, ConstructorValue)
 def convert(x: Any, t: Type | None, env: dict[Any, Any], datatypes: Datatypes) -> Value:
     """A Python value as a value of type `t`, whose parameters are bound in `env` on the way.
 
-    Goes as deep as the value does, on a stack of its own.  `MisfitError` if it is no such value.
+    Goes as deep as the value does, on a stack of its own.  `MisfitError` if it is not such a value.
     """
     return Conversion(env, datatypes).run(x, t)
 

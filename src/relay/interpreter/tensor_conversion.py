@@ -27,7 +27,7 @@ class MisfitError(Exception):
 def convert_tensor(x: Any, t: TensorType | None, env: dict[Any, Any]) -> Value:
     """A number, a list, or an array of any library as a tensor of type `t`.
 
-    The type's parameters are bound in `env`; `MisfitError` if it is no such tensor.
+    The type's parameters are bound in `env`; `MisfitError` if it is not such a tensor.
     """
     same = None if t is None else as_it_is(x, t)
     if same is not None:

@@ -57,7 +57,7 @@ def size_attributes(cls: type[Any]) -> tuple[str, ...]:
 
 
 def attribute_parts(value: Any) -> list[Any]:
-    """The parts of an attribute that are no tuples."""
+    """The parts of an attribute that are not tuples."""
     if not isinstance(value, tuple):
         return [value]
     return [part for v in cast("tuple[Any, ...]", value) for part in attribute_parts(v)]

@@ -295,7 +295,7 @@ class Operator:
         return {f.name: getattr(self, f.name) for f in fields(self)}  # pyright: ignore[reportArgumentType]
 
     def dimensions(self) -> list[Dimension]:
-        """The dimensions among its attributes, in order: sizes that are no numbers."""
+        """The dimensions among its attributes, in order: sizes that are not numbers."""
         names = size_attributes(type(self)) if self.has_dimensions else ()
         return [d for name in names for d in attribute_parts(getattr(self, name)) if isinstance(d, Dimension)]
 

@@ -50,7 +50,8 @@ class View:
         kinds: dict[str, Callable[[], str]] = {".html": self.html, ".svg": self.svg, ".dot": self.dot}
         made = kinds.get(Path(name).suffix or name)
         if made is None:
-            fail("output-format", f"`{name}` is no picture", hint=f"the name must end in {', '.join(kinds)}")
+            hint = f"the name must end in {', '.join(kinds)}"
+            fail("output-format", f"`{name}` is not the name of a picture", hint=hint)
         return made
 
     def open(self) -> Path:

@@ -55,7 +55,7 @@ def answer(request: Request, log: Log) -> Answer:
     try:
         question = QUESTIONS.get(text_of(request, "ask"))
         if question is None:
-            refuse("this is no question that the playground answers")
+            refuse("the playground does not answer this question")
         with redirect_stderr(Written(log)):
             return cut(question(request))
     except RelayError as error:

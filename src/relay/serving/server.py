@@ -51,7 +51,7 @@ def check_tls(certificate: str, key: str) -> None:
     except (OSError, ValueError) as error:  # OpenSSL's errors are of these; a key may ask for a password
         why = getattr(error, "reason", None) or str(error)
         hint = "both are in PEM, the key is not encrypted, and the certificate is of this key"
-        fail("serve-tls", f"`{certificate}` and `{key}` are no certificate and its key: {why}", hint=hint)
+        fail("serve-tls", f"`{certificate}` and `{key}` are not a certificate and its key: {why}", hint=hint)
 
 
 def address_of(listening: socket.socket) -> str:

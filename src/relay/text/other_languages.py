@@ -41,7 +41,7 @@ WORDS = {
     "from": 'definitions of another module: `import "std/list"`',
     "import": 'definitions of another module: `import "std/list"`',
     "None": _NO_RESULT, "null": _NO_RESULT,
-    "switch": "cases are told apart by `match (e) { pattern => e, … }`",
+    "switch": "write `match (e) { pattern => e, … }`",
     "case": "a clause of a `match` is `pattern => e`",
     "class": "a data type is `type T { Constructor(A, B), … }`",
     "struct": "a data type is `type T { Constructor(A, B), … }`",

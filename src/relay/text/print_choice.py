@@ -76,7 +76,7 @@ class Choices(Bodies):
         return Multi(start, middle, "}")
 
     def late_block(self, e: If, cond: str, around: Block) -> Steps:
-        """The lines of an `else` that is no `else if`, because its condition needed lines of its own."""
+        """The lines of an `else` that is not an `else if`, because its condition needed lines of its own."""
         block = self.block
         block.level += 1
         block.margin = pad(block.level)

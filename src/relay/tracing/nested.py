@@ -70,7 +70,7 @@ def as_leaf(x: Any, _: Where = "") -> tuple[Expr, Leaf]:
 
 
 def value_of_leaf(x: Any, where: Where) -> tuple[Any, Leaf]:
-    """An argument that is no container as a value (`bad-argument`)."""
+    """An argument that is not a container as a value (`bad-argument`)."""
     try:
         if isinstance(x, FunctionValue):
             raise MisfitError("its type is not known", "a function", "annotate the parameter")

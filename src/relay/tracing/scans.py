@@ -117,7 +117,7 @@ class Round:
 
 
 def shape_of(t: Type) -> tuple[Dim, ...]:
-    """The shape of a result (`structure-mismatch` where it is no tensor)."""
+    """The shape of a result (`structure-mismatch` where it is not a tensor)."""
     if isinstance(t, TensorType) and isinstance(t.shape, tuple):
         return t.shape
     message = f"relay.scan stacks tensors, and a result is {t}"

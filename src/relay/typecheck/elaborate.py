@@ -212,7 +212,7 @@ class Elaborator:
         return found if found is None or found.span is e.span else replace(found, span=e.span)
 
     def known(self, a: Expr) -> Any:
-        """What is known of the type of an operand; all of it, if that is no tensor."""
+        """What is known of the type of an operand; all of it, if that is not a tensor."""
         found = self.inf.resolve(self.inf.vars.get(a) if type(a) is Var else self.inf.quick_leaf(a))
         return found if type(found) is TensorType else self.naming.type(found)
 

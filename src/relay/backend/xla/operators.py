@@ -57,7 +57,7 @@ def may_be_small(leaves: Sequence[Any], t: Type | None) -> bool:
 
 
 def static_size(t: Type) -> int:
-    """How many elements tensors of a type have, of sizes that are no numbers one."""
+    """How many elements tensors of a type have, of an unknown size counts as one."""
     shapes = [part.shape for _, part in tensor_parts(t) if isinstance(part.shape, tuple)]
     return sum([prod([d for d in shape if isinstance(d, int)]) for shape in shapes])
 

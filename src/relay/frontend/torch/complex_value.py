@@ -13,7 +13,7 @@ PARTS = {"complex32": "float16", "complex64": "float32", "complex128": "float64"
 by_parts: set[str] = set()
 """Operators that do with complex numbers what they do with both parts."""
 on_complex: dict[str, Rule] = {}
-"""What converts operators on complex numbers that are no such, by name as `registry.converters` has it."""
+"""What converts operators with a complex operand, by name as `registry.converters` has it."""
 
 
 def converts_complex(*names: str) -> Callable[[Rule], Rule]:

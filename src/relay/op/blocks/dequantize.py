@@ -82,7 +82,7 @@ class DequantizeBlocks(Stored):
         return FORMATS[self.format]
 
     def is_decoding(self, dtype: str) -> bool:
-        """Kernels decode what is no table of levels."""
+        """Kernels decode what is not a table of levels."""
         return self.dtype == "float32" and not self.form.levels
 
     def infer(self, t: Typing, data: Type) -> Type:

@@ -59,7 +59,9 @@ def system_type(t: Typing, unknowns: Dim, a: tuple[Dim, ...], b: Type, name: str
     """
     given = t.shape(b)
     if not given:
-        t.fail("rank-mismatch", f"the right side of `{name}` is no scalar", hint="give a vector or a matrix")
+        t.fail(
+            "rank-mismatch", f"the right side of `{name}` is not a scalar", hint="give a vector or a matrix"
+        )
     rows = given[0] if len(given) == 1 else given[-2]
     m, n = t.static(a[-2]), t.static(rows)
     if m is not None and n is not None and m != n:

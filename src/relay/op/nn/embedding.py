@@ -17,7 +17,7 @@ from relay.op.relation import Typing
 class Embedding(Composite):
     """The rows of `weight` `(n, units)` at the `indices` `(...)`: `(..., units)`.
 
-    An index that is no row is an error (`index-out-of-range`).  The row `padding_idx`, if there is one, gets
+    An index outside the rows is an error (`index-out-of-range`).  The row `padding_idx`, if there is one, has
     no gradient.
 
     relay> nn.embedding([2, 0], [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])

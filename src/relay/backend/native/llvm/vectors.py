@@ -35,7 +35,7 @@ SIZES = {
 
 @cache
 def lanes_of(kind: str) -> int:
-    """How many lanes a type has; 0 if it is no vector."""
+    """How many lanes a type has; 0 if it is not a vector."""
     return int(kind[1 : kind.index(" ")]) if kind[0] == "<" else 0
 
 

@@ -11,7 +11,7 @@ from relay.backend.native.math.exponentials import clamp, power_of_two
 from relay.backend.native.math.lanes import Lane
 
 EXP_ENDS = (-87.3, 88.3)
-"""Beyond these `exp(x)` is no normal number: the results there are 1.2e-38 and 2.2e38."""
+"""Beyond these `exp(x)` is not a normal number: the results there are 1.2e-38 and 2.2e38."""
 TANH_END = 7.9
 """From here on `tanh(x)` is 1 to 3e-7."""
 ERF_END = 4.0
