@@ -31,7 +31,8 @@ from relay.op.pad import MIRROR, MirrorPad, Pad, with_border
 from relay.op.registry import instance
 from relay.op.reshape import Reshape, ReverseReshape
 from relay.op.reshape_codes import SPLIT, code_groups, flipped_codes, reshaped
-from relay.op.slice import BEYOND, BY_SIZE, StridedSlice
+from relay.op.slice import BY_SIZE, StridedSlice
+from relay.op.slice_range import BEYOND
 from relay.op.sort import TopK
 from relay.op.term import Term, iota
 

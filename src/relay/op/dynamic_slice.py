@@ -19,7 +19,8 @@ from relay.op.numeric import apply
 from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement
-from relay.op.slice import BEYOND, BY_SIZE, SliceMode, clipped, range_of, sized
+from relay.op.slice import BY_SIZE, SliceMode
+from relay.op.slice_range import BEYOND, clipped, range_of, sized
 from relay.op.take import permute
 from relay.op.traced import DECIDES, placed, values_of
 

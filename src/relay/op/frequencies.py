@@ -12,7 +12,7 @@ from relay.op.kind import Derivative
 from relay.op.numeric import apply, computing_dtype, dims, widened
 from relay.op.registry import operator
 from relay.op.relation import Typing
-from relay.op.slice import BEYOND
+from relay.op.slice_range import BEYOND
 from relay.op.term import Term, iota, term
 
 

@@ -29,7 +29,7 @@ from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement, shaped_like, with_type_of
 from relay.op.reshape_codes import SPLIT
-from relay.op.slice import BEYOND
+from relay.op.slice_range import BEYOND
 
 
 def same_fields(t: Typing, data: Type) -> tuple[Type, ...]:

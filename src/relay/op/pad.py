@@ -22,7 +22,7 @@ from relay.op.registry import builders, operator
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement
 from relay.op.scattering import scattered
-from relay.op.slice import BEYOND
+from relay.op.slice_range import BEYOND
 from relay.op.term import Term, iota
 from relay.op.traced import placed
 

@@ -28,7 +28,7 @@ from relay.op.numeric import apply, narrow
 from relay.op.random_keys import KEY, check_key, random_key, sizes_of
 from relay.op.registry import operator
 from relay.op.relation import Typing
-from relay.op.slice import BEYOND
+from relay.op.slice_range import BEYOND
 from relay.op.term import Term, term
 from relay.op.threefry import draw_words
 

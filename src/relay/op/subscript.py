@@ -17,7 +17,7 @@ from relay.op.numeric import apply, dims
 from relay.op.records import field_name, field_of_record, opened
 from relay.op.registry import operator
 from relay.op.relation import Typing
-from relay.op.slice import BEYOND, clipped
+from relay.op.slice_range import BEYOND, clipped
 from relay.op.term import Term
 
 Bound = int | Literal["%"] | None

@@ -18,7 +18,7 @@ from relay.op.records import copied_record, field_name, opened
 from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.scattering import flattened, product_of
-from relay.op.slice import BEYOND
+from relay.op.slice_range import BEYOND
 from relay.op.subscript import WHOLE, Index, Item, Plan, Subscript, bounds, coordinates
 
 
