@@ -21,6 +21,24 @@ print(json.dumps([seconds, sorted({m.partition('.')[0] for m in set(sys.modules)
 """
 
 
+SUBMODULES = """
+import importlib, json, pathlib, pkgutil, relay
+root = pathlib.Path(relay.__file__).parent
+changed, looked_at = [], 0
+for folder in sorted({p.parent for p in root.rglob("*.py")}):
+    package = importlib.import_module(".".join(folder.relative_to(root.parent).parts))
+    inside = {m.name for m in pkgutil.iter_modules([str(folder)])}
+    for name in sorted(inside & set(dir(package))):
+        before = getattr(package, name)
+        looked_at += 1
+        if type(before).__name__ != "module":
+            importlib.import_module(f"{package.__name__}.{name}")
+            if getattr(package, name) is not before:
+                changed.append(f"{package.__name__}.{name}")
+print(json.dumps([changed, looked_at]))
+"""
+
+
 def in_fresh_process(code):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
@@ -55,6 +73,21 @@ print(json.dumps(sorted({m.partition('.')[0] for m in set(sys.modules) - before}
 @pytest.mark.parametrize("name", sorted(relay.__all__))
 def test_public_name(name):
     assert getattr(relay, name) is not None
+
+
+def test_no_import_of_a_module_changes_what_a_public_name_is():
+    changed, looked_at = in_fresh_process(SUBMODULES)
+    assert looked_at > 30
+    assert changed == []
+
+
+def test_the_standard_library_does_not_take_the_place_of_the_operator_std():
+    code = """
+import json, relay
+relay.parse('import "std/list"')
+print(json.dumps(callable(relay.std)))
+"""
+    assert in_fresh_process(code)
 
 
 def test_what_is_not_there_is_an_attribute_error():

@@ -41,7 +41,7 @@ _NAMES = {
     "relay.typecheck.query": "Types type_of",
     "relay.analysis.kinds": "free_type_vars bound_type_vars all_type_vars",
     "relay.interpreter.value": "Closure ConstructorValue RefValue",
-    "relay.driver.build": "build compile load_module optimize",
+    "relay.driver.compilation": "build compile load_module optimize",
     "relay.driver.c_library": "write_library",
     "relay.driver.executor": "create_executor run",
     "relay.backend.xla.processes": "distributed",

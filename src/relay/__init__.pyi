@@ -50,13 +50,13 @@ from relay.diagnostic import (
     SourceName as SourceName,
     Span as Span,
 )
-from relay.driver.build import (
+from relay.driver.c_library import write_library as write_library
+from relay.driver.compilation import (
     build as build,
     compile as compile,
     load_module as load_module,
     optimize as optimize,
 )
-from relay.driver.c_library import write_library as write_library
 from relay.driver.executor import create_executor as create_executor, run as run
 from relay.interpreter.value import (
     Closure as Closure,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from relay.driver.build import build
+from relay.driver.compilation import build
 from relay.ir.module import IRModule, expect_module
 
 __all__ = ["compile"]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import relay
-from relay.driver.build import with_batching
+from relay.driver.compilation import with_batching
 from relay.interpreter.value import ConstructorValue
 from relay.testing import treelstm
 from support import ROOT

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import relay
-from relay.driver.build import optimize
+from relay.driver.compilation import optimize
 from relay.driver.executor import run
 from relay.interpreter.machine import Interpreter
 

@@ -70,7 +70,7 @@ def changed(mod: IRModule, entry: str, check_nan: bool, batch: str | None, preci
 
         mod = with_nan_checks(mod)
     if batch is not None:
-        from relay.driver.build import with_batching
+        from relay.driver.compilation import with_batching
 
         mod = with_batching(mod, [entry], batch)
     return mod

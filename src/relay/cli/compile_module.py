@@ -139,7 +139,7 @@ def compile_module(
     elif output is not None and not output.endswith(suffix(is_xla)):
         other = "; `relay export` writes ONNX models" if output.endswith(".onnx") else ""
         raise click.BadParameter(f"the name must end in {suffix(is_xla)}{other}", param_hint="--output")
-    from relay.driver.build import build, named_entries, with_batching
+    from relay.driver.compilation import build, named_entries, with_batching
     from relay.typecheck.infer import infer
 
     warnings = Report()

@@ -71,7 +71,7 @@ def compile_for_xla(
     from relay.backend.xla.export import exported_entries, stablehlo_text
     from relay.backend.xla.export_platforms import platforms_of
     from relay.backend.xla.exported_file import save_exported
-    from relay.driver.build import build
+    from relay.driver.compilation import build
 
     by_name = dict(map(size_of, sizes))
     if topology is not None:

@@ -73,7 +73,7 @@ def compiled(
 ) -> "Profile":
     """The profile of a definition as machine code."""
     from relay.backend.native.host.compiled_module import CompiledModule
-    from relay.driver.build import build, load_module
+    from relay.driver.compilation import build, load_module
 
     if file.endswith((COMPILED, FOR_XLA)):
         built = load_module(file)

@@ -154,7 +154,7 @@ def refuse_options(args: Sequence[str]) -> None:
 
 def run_compiled(file: str, entry: str, args: Sequence[str], by_name: Mapping[str, Input]) -> Any:
     """The value of an entry of a compiled program on inputs."""
-    from relay.driver.build import load_module
+    from relay.driver.compilation import load_module
 
     built = load_module(file)
     header = built.header(entry)
@@ -179,7 +179,7 @@ def evaluate(
         return function(*arrays) if isinstance(call, Function) else function
     if backend != "native":
         return value_of(mod, call, *arrays) if is_function else value_of(mod, entry)
-    from relay.driver.build import build
+    from relay.driver.compilation import build
     from relay.driver.executor import NativeExecutor
 
     main, mentions = mod[entry], [e for e in post_order(call) if e == GlobalVar(entry)]

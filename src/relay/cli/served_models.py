@@ -112,7 +112,7 @@ def only_model(folder: Path) -> Path:
 
 def load_model(file: str, options: Options) -> Any:
     """A file as a model that can be served (`serve-model`, and what is wrong with it)."""
-    from relay.driver.build import load_module
+    from relay.driver.compilation import load_module
     from relay.serving.program import compiled_model, program_model
 
     if file.endswith((COMPILED, FOR_XLA)):

@@ -16,7 +16,7 @@ from relay.decoding.program import PROPOSED, Form, form_of, generate_text, specu
 from relay.decoding.session import Session
 from relay.decoding.words import Words
 from relay.diagnostic import fail
-from relay.driver.build import build
+from relay.driver.compilation import build
 
 Array = np.ndarray[Any, Any]
 Prompt = str | Sequence[int]

@@ -1,10 +1,10 @@
-"""What composes the rest: `build.py` compiles programs, `executor.py` evaluates them."""
+"""What composes the rest: `compilation.py` compiles programs, `executor.py` evaluates them."""
 
 from importlib import import_module
 from typing import Any
 
 _NAMES = {
-    "relay.driver.build": "build compile load_module optimize",
+    "relay.driver.compilation": "build compile load_module optimize",
     "relay.driver.executor": "Executor create_executor run",
     "relay.interpreter.machine": "Interpreter evaluate",
     "relay.ir.bind": "bind_params_by_name",

@@ -7,7 +7,7 @@ from typing import Any
 from relay.backend.native.llvm.processors import NATIVE
 from relay.diagnostic import fail
 from relay.driver.arguments import with_params
-from relay.driver.build import named_entries, with_batching
+from relay.driver.compilation import named_entries, with_batching
 from relay.ir.module import IRModule, expect_module
 from relay.transform.passes.choose_precision import precision_named
 from relay.typecheck.infer import infer

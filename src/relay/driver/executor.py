@@ -157,7 +157,7 @@ class CompilingExecutor(Executor):
 
     def build(self, mod: IRModule, entry: str) -> Any:
         """An entry of a module, compiled."""
-        from relay.driver.build import build
+        from relay.driver.compilation import build
 
         return build(mod, self.target, entries=[entry], check_nan=self.check_nan, batch=self.batch)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from relay.decoding.adapters import Choice, expect_adapters, is_by_row
 from relay.diagnostic import fail
-from relay.driver.build import build
+from relay.driver.compilation import build
 from relay.ir.module import IRModule
 from relay.models.adapters import Weighted, Weights
 from relay.models.caches import WHOLE, Memory

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from relay.diagnostic import RelayError, did_you_mean, fail
-from relay.driver.build import build
+from relay.driver.compilation import build
 from relay.interpreter.arguments import convert_argument, is_mapping
 from relay.ir.expr import Expr, Function
 from relay.ir.module import IRModule

@@ -8,7 +8,7 @@ import numpy as np
 from relay.analysis.lints import row_by_row
 from relay.analysis.row_dependence import leading, row_dependence
 from relay.diagnostic import RelayError, Span, fail
-from relay.driver.build import build
+from relay.driver.compilation import build
 from relay.interpreter.arguments import check_constraints, convert_argument
 from relay.ir.build import vmap
 from relay.ir.dtype import to_numpy

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -154,13 +155,17 @@ class Loader:
 
 def standard_names() -> list[str]:
     """The names of the standard modules, without `std/`."""
-    files = resources.files("relay.std").iterdir()
-    return sorted(p.name.removesuffix(SUFFIX) for p in files if p.name.endswith(SUFFIX))
+    return sorted(p.name.removesuffix(SUFFIX) for p in _library().iterdir() if p.name.endswith(SUFFIX))
 
 
 def standard_text(name: str) -> str:
     """The source of a standard module, named without `std/`."""
-    return resources.files("relay.std").joinpath(name + SUFFIX).read_text(encoding="utf-8")
+    return _library().joinpath(name + SUFFIX).read_text(encoding="utf-8")
+
+
+def _library() -> Traversable:
+    """The folder of the standard modules; it is no Python package, as `relay.std` is an operator."""
+    return resources.files("relay").joinpath("std")
 
 
 def _own_names(module: IRModule) -> set[str]:

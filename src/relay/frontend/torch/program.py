@@ -61,7 +61,7 @@ class TorchProgram(tuple[IRModule, Params]):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The results, as tensors in the structure that the module gives (`argument-type`)."""
         if self._built is None:
-            from relay.driver.build import build
+            from relay.driver.compilation import build
 
             self._built = build(self.mod)
         return self.run(self._built, args, kwargs)

@@ -6,7 +6,7 @@ from time import perf_counter
 from typing import Any
 
 from relay.diagnostic import RelayError, fail
-from relay.driver.build import build
+from relay.driver.compilation import build
 from relay.frontend.torch.library import pytorch
 from relay.frontend.torch_compile.calls import GraphCall
 from relay.frontend.torch_compile.decompositions import table
