@@ -6,9 +6,10 @@ Kernels are imported when a program has something for them to do: most programs 
 from collections.abc import Sequence
 from typing import Any, cast
 
-from relay.backend.native.kernels.sums import Sums, Weight
+from relay.backend.native.kernels.sums import Sums, Weight, Windowed
 from relay.backend.native.loops.builder import Builder
 from relay.backend.native.loops.nodes import Index
+from relay.backend.native.loops.views import View
 from relay.ir.dtype import FLOATS
 from relay.ir.expr import Call, Constant, Expr
 from relay.ir.type import Dim, TensorType
@@ -82,12 +83,13 @@ def windows(
     views: Sequence[Any],
     sizes: Sequence[Index],
     types: Sequence[TensorType],
-) -> Sums:
+) -> Windowed:
     """A convolution as the kernel computes it that is best at it; the types are those of the result and of
     the operands.
     """
     from relay.backend.native.kernels.convolutions import Convolutions
     from relay.backend.native.kernels.grouped import Grouped, groups_of
+    from relay.backend.native.kernels.images import by_images
     from relay.backend.native.kernels.phases import Phases, has_phases
     from relay.backend.native.kernels.winograd import Winograd, size_of_tiles
 
@@ -97,7 +99,12 @@ def windows(
     groups = groups_of(kernel, types)
     if groups:
         return Grouped(b, kernel, views, sizes, dtype, groups)
-    size = size_of_tiles(kernel, views, sizes, dtype)
-    if size:
-        return Winograd(b, kernel, views, sizes, dtype, size)
-    return Convolutions(b, kernel, views, sizes, dtype)
+
+    def kernel_for(data: View, result: Sequence[Index]) -> Windowed:
+        given = data, views[1]
+        size = size_of_tiles(kernel, given, result, dtype)
+        if size:
+            return Winograd(b, kernel, given, result, dtype, size)
+        return Convolutions(b, kernel, given, result, dtype)
+
+    return by_images(b, kernel, views, sizes, kernel_for)

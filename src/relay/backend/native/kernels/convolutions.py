@@ -11,7 +11,7 @@ from relay.backend.native.kernels.overlapped import Overlapped
 from relay.backend.native.kernels.packed_constants import Filters
 from relay.backend.native.kernels.packing import Packing
 from relay.backend.native.kernels.ranges import each, ranges
-from relay.backend.native.kernels.sums import Put, Sums, Weight, are_small
+from relay.backend.native.kernels.sums import Put, Weight, Windowed, are_small
 from relay.backend.native.kernels.tile import PACKED_PITCH
 from relay.backend.native.kernels.windows import AXES, Geometry, Windows
 from relay.backend.native.llvm.machine import host
@@ -49,7 +49,7 @@ def is_convolved(c: WindowProduct, types: Sequence[TensorType]) -> bool:
     return all(isinstance(n, int) and n >= MIN_FILTERS * c.groups for n in last)
 
 
-class Convolutions(Sums):
+class Convolutions(Windowed):
     """A call that is a convolution, or the transpose of one."""
 
     def __init__(
@@ -57,8 +57,12 @@ class Convolutions(Sums):
     ) -> None:
         """`sizes` and `dtype` are those of the result."""
         self.convolution = c
-        self.x: View = views[0]
+        self.x = views[0]
         self.y: View | Weight = views[1]
+        self.weight: Value | Factor | None = None
+        """The filters in panels, or as a stack of matrices, when they are prepared."""
+        self.only: Second | None = None
+        """Those of the only group."""
         super().__init__(b, sizes, dtype, sum_type(dtype, self.x.dtype, self.y.dtype))
         axes = SPATIAL[len(c.strides)].join(c.channels)
         self.window: list[Index] = put_in(self.y.sizes, c.kernel_layout, axes)[1:-1]
@@ -85,6 +89,10 @@ class Convolutions(Sums):
     def keep_in_blocks(self) -> bool:
         return self.blocks.keep_sums(self.is_product or self.reads_in_place or self.overlapped is not None)
 
+    def stays_on_thread(self) -> bool:
+        self.blocks.is_shared = self.overlapped is not None and not self.overlapped.is_small(self.blocks.step)
+        return not self.blocks.is_shared
+
     @property
     def is_product(self) -> bool:
         """Whether there is one place, which sees one of the data: a row that is read where it is."""
@@ -109,8 +117,9 @@ class Convolutions(Sums):
         """One group of channels after the other."""
         b, blocks = self.b, self.blocks
         factor = Factor(self.data, self.x.dtype, is_transposed=False)
-        second = self.weight()
-        blocks.allocate(factor if self.is_product else None, second if isinstance(second, Factor) else None)
+        if self.is_product:
+            blocks.allocate(factor, None)
+        self.prepare()
         reads = self.is_product or self.reads_in_place or self.overlapped is not None
         geometry = None if reads else self.geometry()
         whole = None if self.overlapped is None else self.overlapped.first(self)
@@ -122,7 +131,7 @@ class Convolutions(Sums):
             first = whole or (self.first(factor) if geometry is None else self.seen_by(geometry, g))
             shift = b.times(g, self.outputs)
             tail = None if put is None else self.tail(out, (), self.row_sizes, put, blocks.unit, shift)
-            blocks.multiply(first, self.filters(second, g), blocks.address(to, shift, blocks.size), tail)
+            blocks.multiply(first, self.only or self.filters(g), blocks.address(to, shift, blocks.size), tail)
 
         b.nest([self.convolution.groups] if self.convolution.groups > 1 else [], group)
 
@@ -134,7 +143,16 @@ class Convolutions(Sums):
 
     # --- filters ---
 
-    def weight(self) -> Value | Factor:
+    def prepare(self) -> None:
+        if self.weight is not None:
+            return
+        self.weight = self.laid_out()
+        if isinstance(self.weight, Factor):
+            self.blocks.allocate(None, self.weight)
+        if self.convolution.groups == 1:
+            self.only = self.filters(0)
+
+    def laid_out(self) -> Value | Factor:
         """The filters in panels, or as a stack of matrices."""
         b = self.b
         if isinstance(self.y, Weight):
@@ -146,9 +164,10 @@ class Convolutions(Sums):
             return b.data(b.constant(packed))
         return matrix_of(b, self.convolution, self.y, self.blocks.step.second)
 
-    def filters(self, weight: Value | Factor, group: Index) -> Second:
+    def filters(self, group: Index) -> Second:
         """The filters of a group."""
-        b, blocks = self.b, self.blocks
+        b, blocks, weight = self.b, self.blocks, self.weight
+        assert weight is not None
         if isinstance(weight, Factor):
             place = b.times(group, b.times(blocks.length, blocks.columns))
             data = blocks.address(weight.data, place, SIZES[scalar(weight.dtype)])

@@ -15,7 +15,7 @@ from relay.backend.native.kernels.blocks import PRODUCT_NANOSECONDS
 from relay.backend.native.kernels.inner_steps import inner_step
 from relay.backend.native.kernels.packed_constants import MergedFilters
 from relay.backend.native.kernels.ranges import each, ranges_with_buffer
-from relay.backend.native.kernels.sums import LANES, Put, Sums, Weight
+from relay.backend.native.kernels.sums import LANES, Put, Weight, Windowed
 from relay.backend.native.kernels.tile import Tile
 from relay.backend.native.llvm.machine import host
 from relay.backend.native.loops.builder import Builder
@@ -90,7 +90,7 @@ def groups_of(c: WindowProduct, types: Sequence[TensorType]) -> ChannelGroups | 
     return found
 
 
-class Grouped(Sums):
+class Grouped(Windowed):
     """A call that is a convolution of small groups of channels."""
 
     def __init__(
@@ -99,7 +99,7 @@ class Grouped(Sums):
     ) -> None:  # fmt: skip
         """`sizes` and `dtype` are those of the result."""
         self.convolution, self.groups = c, groups
-        self.x: View = views[0]
+        self.x = views[0]
         self.y: View | Weight = views[1]
         super().__init__(b, sizes, dtype, sum_type(dtype, self.x.dtype, self.y.dtype))
         self.machine = host()

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from relay.backend.native.kernels.block_shape import MAX_DEPTH_IN_PLACE, Lines
+from relay.backend.native.kernels.inner_steps import InnerStep
 from relay.backend.native.kernels.operands import MOVED_NANOSECONDS, First
 from relay.backend.native.kernels.packing import Packing
-from relay.backend.native.kernels.ranges import ranges
 from relay.backend.native.kernels.sums import Weight
 from relay.backend.native.loops.nodes import Buffer, Index, Value
 from relay.backend.native.memory.representation import SIZES, scalar
@@ -19,6 +19,8 @@ from relay.backend.native.memory.representation import SIZES, scalar
 if TYPE_CHECKING:
     from relay.backend.native.kernels.convolutions import Convolutions
 
+SMALL_BYTES = 1 << 16
+"""Bytes of a copy that fits on the stack of a thread."""
 MAX_WINDOW_STEP = 8
 """Numbers from one window to the next, at most: rows that are further apart are as quickly moved."""
 
@@ -72,6 +74,15 @@ class Overlapped:
         """Elements that a window sees."""
         return self.taps_down * self.lines.run
 
+    def bytes(self, step: InnerStep) -> int:
+        """Bytes of the copy."""
+        images, height, _ = self.sizes
+        return images * height * self.line * step.first_size
+
+    def is_small(self, step: InnerStep) -> bool:
+        """Whether the copy fits on the stack of a thread."""
+        return self.bytes(step) <= SMALL_BYTES
+
     def first(self, k: "Convolutions") -> First:
         """Copy the data; where a line of rows begins."""
         b, blocks, data = k.b, k.blocks, self.copied(k)
@@ -88,7 +99,10 @@ class Overlapped:
         """The data with zeros around it."""
         b, step, (images, height, _) = k.b, k.blocks.step, self.sizes
         row = self.line * step.group
-        to = b.room(step.first, [images * height, row]).buffer.data
+        if k.blocks.is_shared:
+            to = b.room(step.first, [images * height, row]).buffer.data
+        else:
+            to = b.stack(self.bytes(step))
         how = Packing(k.blocks.machine, k.x.dtype, step.first, is_transposed=False)
 
         def one(i: Index) -> None:
@@ -101,7 +115,7 @@ class Overlapped:
         def share(begin: Index, end: Index) -> None:
             b.loop(b.minus(end, begin), (), lambda i, _: one(b.plus(begin, i)))
 
-        ranges(b, images * height, share, MOVED_NANOSECONDS, row)
+        k.blocks.ranges(images * height, share, MOVED_NANOSECONDS, row)
         return to
 
     def clear(self, k: "Convolutions", at: Value, count: Index) -> None:

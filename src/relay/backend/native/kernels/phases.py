@@ -11,7 +11,8 @@ from math import gcd, prod
 from typing import Any
 
 from relay.backend.native.kernels.convolutions import Convolutions
-from relay.backend.native.kernels.sums import LANES, Put, Sums, Taps, Weight
+from relay.backend.native.kernels.images import by_images
+from relay.backend.native.kernels.sums import LANES, Put, Taps, Weight, Windowed
 from relay.backend.native.loops.builder import Builder
 from relay.backend.native.loops.nodes import Index, Value
 from relay.backend.native.loops.views import View
@@ -63,7 +64,7 @@ def has_phases(c: WindowProduct, weight: View | Weight) -> bool:
     return c.is_transposed and is_known and 1 < prod(c.strides) <= MAX_PHASES
 
 
-class Phases(Sums):
+class Phases(Windowed):
     """A call that is the transpose of a convolution with strides."""
 
     def __init__(
@@ -71,7 +72,7 @@ class Phases(Sums):
     ) -> None:
         """`sizes` and `dtype` are those of the result."""
         self.convolution = c
-        self.x: View = views[0]
+        self.x = views[0]
         self.y: View | Weight = views[1]
         super().__init__(b, sizes, dtype, sum_type(dtype, self.x.dtype, self.y.dtype))
 
@@ -120,8 +121,13 @@ class Phases(Sums):
             if put is not None:
                 put([batch, *there, channel])
 
-        views = (self.x, self.some([p.taps for p in several]))
-        Convolutions(b, part, views, whole, self.sums).run(part_sums, move, self.lanes or LANES)
+        weight = self.some([p.taps for p in several])
+
+        def kernel_for(data: View, result: Sequence[Index]) -> Convolutions:
+            return Convolutions(b, part, (data, weight), result, self.sums)
+
+        kernel = by_images(b, part, (self.x, weight), whole, kernel_for)
+        kernel.run(part_sums, move, self.lanes or LANES)
 
     def some(self, taps: Sequence[Taps]) -> SomeTaps | Weight:
         """The weight with some taps along each axis."""

@@ -187,3 +187,17 @@ class Sums:
             b.for_each([n], (), one, any_order=True, lanes=min(LANES, self.lanes))
         else:
             b.for_each([n], (), one)
+
+
+class Windowed(Sums):
+    """A call that is a convolution."""
+
+    x: View
+    """Its data."""
+
+    def prepare(self) -> None:
+        """Put a weight where the kernel reads it, once for all that `run` writes afterwards."""
+
+    def stays_on_thread(self) -> bool:
+        """Have one thread compute all of the result, if its stack is memory enough."""
+        return False

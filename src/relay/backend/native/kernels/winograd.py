@@ -16,7 +16,7 @@ from relay.backend.native.kernels.inner_steps import inner_step
 from relay.backend.native.kernels.operands import MOVED_NANOSECONDS
 from relay.backend.native.kernels.packed_constants import FilterPoints
 from relay.backend.native.kernels.ranges import ranges
-from relay.backend.native.kernels.sums import Put, Sums, Weight
+from relay.backend.native.kernels.sums import Put, Weight, Windowed
 from relay.backend.native.kernels.tile import PACKED_PITCH
 from relay.backend.native.kernels.transforms import PAIRS, Transform
 from relay.backend.native.llvm.machine import host
@@ -99,7 +99,7 @@ def is_of_bytes(dtype: str, data: View, weight: "View | Weight") -> bool:
     return isinstance(weight, Weight) and step.first == step.second == "int16" and step.group == 2
 
 
-class Winograd(Sums):
+class Winograd(Windowed):
     """A call that is a convolution of 3 by 3 taps, one place apart, or the transpose of one."""
 
     def __init__(
@@ -114,8 +114,10 @@ class Winograd(Sums):
         """`sizes` and `dtype` are those of the result, `size` that of tiles."""
         super().__init__(b, sizes, dtype, dtype)
         self.convolution = c
-        self.x: View = views[0]
+        self.x = views[0]
         self.y: View | Weight = views[1]
+        self.filters: Value | None = None
+        """Where their points are, when they are prepared."""
         self.size = size
         self.points = (size + TAPS - 1) ** 2
         images, height, width, filters = self.sizes
@@ -191,7 +193,7 @@ class Winograd(Sums):
         size = blocks.size
         of_data = self.shape(self.x, self.point, PACKED_PITCH * size, self.before)
         of_result = self.shape(out, self.product, self.group * blocks.width * size, (0, 0))
-        filters = self.filters()
+        self.prepare()
 
         def block(top: Index, tiles: Index, left: Index, panels: Index) -> None:
             points = b.stack(self.points * self.point)
@@ -209,7 +211,7 @@ class Winograd(Sums):
                 done = b.times(g, self.group)
                 at = b.plus(left, done)
                 count = b.smaller(self.group, b.minus(panels, done))
-                self.multiply(points, filters, products, tiles, (at, count))
+                self.multiply(points, products, tiles, (at, count))
                 columns = blocks.columns_of(at, count)
                 self.transform(of_result, products, self.data(out), (top, tiles), columns, of_data=False)
                 if put is not None:
@@ -226,7 +228,15 @@ class Winograd(Sums):
         assert x.data is not None
         return x.data
 
-    def filters(self) -> Value:
+    def prepare(self) -> None:
+        if self.filters is None:
+            self.filters = self.laid_out()
+
+    def stays_on_thread(self) -> bool:
+        self.blocks.is_shared = False
+        return True
+
+    def laid_out(self) -> Value:
         """Where the points of the filters are."""
         b, c = self.b, self.convolution
         order = tuple([c.kernel_layout.index(letter) for letter in f"HW{c.channels}"])
@@ -271,11 +281,10 @@ class Winograd(Sums):
         how = Transform(self.blocks.machine, kind, self.size, of_data, of)
         self.b.invoke(how, source, to, shape, *tiles, *channels)
 
-    def multiply(
-        self, points: Value, filters: Value, products: Value, tiles: Index, panels: tuple[Index, Index]
-    ) -> None:
+    def multiply(self, points: Value, products: Value, tiles: Index, panels: tuple[Index, Index]) -> None:
         """The points of a block times those of some panels of filters."""
-        b, blocks = self.b, self.blocks
+        b, blocks, filters = self.b, self.blocks, self.filters
+        assert filters is not None
         left, count = panels
 
         def one(p: Index, _: Any) -> None:
