@@ -38,7 +38,7 @@ site: install
 coverage:
 	$(BIN)/pytest -n 2 --cov --cov-report=term:skip-covered --cov-report=html
 
-# LLVM IR of the native runtime, of its C sources: needs Debian's clang-19 and libc6-dev-arm64-cross.
+# LLVM IR of the native runtime, of its C sources: needs Debian's clang-19 and libc6-dev-arm64-cross, and ziglang.
 runtime:
 	$(BIN)/python tests/native_runtime.py
 

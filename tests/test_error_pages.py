@@ -26,6 +26,7 @@ NO_CODES = {
     "amx-bf16",
     "amx-int8",
     "amx-tile",
+    "apple-m1",
     "basic-block",
     "collective-broadcast",
     "collective-permute",

@@ -21,6 +21,7 @@ MADE = [
         for architecture in native_runtime.ARCHITECTURES
         for name in ("runtime", "inlined", "entry", "library")
     ],
+    *[native_runtime.SOURCES / f"{name}.{native_runtime.MACOS}.ll" for name in ("runtime", "library")],
 ]
 
 

@@ -66,8 +66,8 @@ KINDS = ("plan", "loops", "llvm", "asm", STABLEHLO, COLLECTIVES, *SUFFIXES)
     metavar="NAME",
     help="A processor to compile for, several if repeated: native (the default), x86-64-v3, "
     "x86-64-v4+avx512vnni, ...; each machine that loads the file takes the best that it can run. "
-    "With --emit shared, static or object one alone, also x86_64-linux-gnu, aarch64-linux-gnu, ...; with "
-    "plan, loops, llvm and asm none. "
+    "With --emit shared, static or object one alone, also x86_64-linux-gnu, aarch64-linux-gnu, "
+    "apple-m1, ...; with plan, loops, llvm and asm none. "
     "Or alone, xla, 'xla cpu', 'xla gpu', 'xla tpu': a file for what XLA compiles for.",
 )
 @click.option(

@@ -30,20 +30,26 @@ def write_library(
     (`model.o`); functions of C begin with that name, and the header, `model.h`, is beside it.  Of
     `libmy-net.2.so` they begin with `my_net_2_`, and the header is `my-net.2.h`.  `target` is this machine's
     processor (`"native"`), another of x86-64 (`"x86-64-v3"`), or another kind of machine
-    (`"aarch64-linux-gnu"`).  The rest is as for `relay.build`.  A shared library takes a C compiler, whose
-    command the environment variable `CC` may name.
+    (`"aarch64-linux-gnu"`; `"apple-m1"`, for object files alone).  The rest is as for `relay.build`.  A
+    shared library takes a C compiler, whose command the environment variable `CC` may name.
 
     Raises `no-library`, `no-linker`, `library-name`, `unknown-target`, `cannot-write`, and what `relay.build`
     raises.
     """
-    from relay.backend.native.library.c_library import KIND_BY_SUFFIX, compile_library, prefix_of
+    from relay.backend.native.library.c_library import (
+        KIND_BY_SUFFIX,
+        check_kind,
+        compile_library,
+        prefix_of,
+    )
     from relay.backend.native.library.targets import target_named
 
     kind = KIND_BY_SUFFIX.get(Path(path).suffix)
     if kind is None:
         endings = ", ".join(KIND_BY_SUFFIX)
         fail("library-name", f"`{path}` is not the name of a library: it ends in none of {endings}")
-    prefix, processor = prefix_of(str(path)), target_named(target)
+    prefix, machine = prefix_of(str(path)), target_named(target)
+    check_kind(kind, machine)
     mod = expect_module(mod)
     mod = infer(with_params(mod, params) if params else mod)
     if precision is not None:
@@ -51,5 +57,5 @@ def write_library(
     names = named_entries(mod, entries)
     if batch is not None:
         mod = with_batching(mod, names, batch)
-    made = compile_library(mod, names, processor, prefix, opt_level=opt_level, precision=precision)
+    made = compile_library(mod, names, machine, prefix, opt_level=opt_level, precision=precision)
     return made.write(kind, str(path))

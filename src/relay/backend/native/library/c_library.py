@@ -11,7 +11,7 @@ from relay.backend.native.library.interface import Entry, entries_of
 from relay.backend.native.library.linker import shared_library
 from relay.backend.native.library.object_code import library_object
 from relay.backend.native.library.tables import Tables
-from relay.backend.native.library.targets import ELF, Target
+from relay.backend.native.library.targets import ELF, MACH_O, Target
 from relay.backend.native.library.weights import Weights, constant_tables
 from relay.backend.native.llvm.jit import compiling_for
 from relay.backend.native.memory.tensors import TENSOR
@@ -23,7 +23,7 @@ from relay.version import VERSION
 
 SHARED, STATIC, OBJECT = "shared", "static", "object"
 KIND_BY_SUFFIX = {".so": SHARED, ".a": STATIC, ".o": OBJECT}
-SECTIONS = {ELF: '".data.rel.ro"'}
+SECTIONS = {ELF: '".data.rel.ro"', MACH_O: '"__DATA,__const"'}
 """Where data are that have addresses in them: only the loader writes there."""
 FUNCTIONS = (
     "create", "destroy", "entry_count", "entry_name", "input_count", "output_count", "input", "output", "run",
@@ -94,6 +94,16 @@ def compile_library(
         said = tables.program(offered, program.sites, version_of(target), counts)
         code = library_object(made, "\n".join([weights.room(), constants, said]), f"{prefix}_")
     return CLibrary(prefix, target, weights.fill(code), offered)
+
+
+def check_kind(kind: str, target: Target) -> None:
+    """Refuse a kind of file that is not made for a target (`unknown-target`)."""
+    if kind != OBJECT and target.format == MACH_O:
+        fail(
+            "unknown-target",
+            f"no {kind} library is made for `{target.name}`: Apple's own tools archive, link and sign",
+            hint="write an object file (`--emit object`, `model.o`); on a Mac, `cc main.c model.o` links it",
+        )
 
 
 def version_of(target: Target) -> str:

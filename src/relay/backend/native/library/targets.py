@@ -16,21 +16,28 @@ class Target:
 
     name: str
     processor: Processor
-    format: str = ELF
-    """The format of object code: `ELF` or `Mach-O`."""
 
     @property
     def triple(self) -> str:
         """The kind of machine and system, as compilers name it: `aarch64-linux-gnu`."""
         return self.processor.triple
 
+    @property
+    def format(self) -> str:
+        """The format of object code: `ELF` or `Mach-O`."""
+        return MACH_O if self.triple == MACOS else ELF
+
 
 X86_64_LINUX, AARCH64_LINUX = "x86_64-linux-gnu", "aarch64-linux-gnu"
+MACOS = "arm64-apple-macosx11.0.0"
+"""The first macOS for this architecture."""
 NEON = ("neon",)
+ARMV8_2 = (*NEON, "crc", "dotprod", "fullfp16", "lse", "rcpc", "rdm")
+APPLE_M1 = "apple-m1"
 AARCH64_PROCESSORS = {
     "generic": NEON,
-    "neoverse-n1": (*NEON, "crc", "dotprod", "fullfp16", "lse", "rcpc", "rdm"),
-    "neoverse-v1": (*NEON, "bf16", "crc", "dotprod", "fullfp16", "i8mm", "lse", "rcpc", "rdm"),
+    "neoverse-n1": ARMV8_2,
+    "neoverse-v1": (*ARMV8_2, "bf16", "i8mm"),
 }
 """Processors of AArch64 by LLVM's names, and what they can do beside the least: those of clouds."""
 BASE_LEVEL = "x86-64-v2"
@@ -41,7 +48,7 @@ def known_targets() -> tuple[str, ...]:
     """The names of targets, extensions aside."""
     here = (NATIVE,) if is_linux_here() else ()
     more = tuple([f"{AARCH64_LINUX}+{name}" for name in AARCH64_PROCESSORS if name != "generic"])
-    return (*here, X86_64_LINUX, *LEVELS, AARCH64_LINUX, *more)
+    return (*here, X86_64_LINUX, *LEVELS, AARCH64_LINUX, *more, APPLE_M1)
 
 
 def is_linux_here() -> bool:
@@ -64,6 +71,8 @@ def processor_for(name: str) -> Processor | None:
         here = processor_named(NATIVE)
         assert here is not None
         return Processor(here.name, here.features, jit.triple()) if is_linux_here() else None
+    if name == APPLE_M1:
+        return Processor(APPLE_M1, ARMV8_2, MACOS)
     base, _, more = name.partition("+")
     if base == AARCH64_LINUX:
         features = AARCH64_PROCESSORS.get(more or "generic")

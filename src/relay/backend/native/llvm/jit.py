@@ -88,6 +88,11 @@ def is_aarch64() -> bool:
     return architecture() in ("aarch64", "arm64")
 
 
+def is_apple_silicon() -> bool:
+    """Whether code is compiled for macOS on 64-bit Arm."""
+    return triple().startswith("arm64-apple-")
+
+
 def processor() -> str:
     """The processor of this machine, as LLVM names it."""
     return binding().get_host_cpu_name()

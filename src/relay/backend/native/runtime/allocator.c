@@ -97,8 +97,10 @@ static struct block *new_block(size_t bytes)
     if (bytes < HUGE_BYTES)
         return aligned_alloc(CACHE_LINE_BYTES, bytes);
     void *p = aligned_alloc(HUGE_PAGE_BYTES, (bytes + HUGE_PAGE_BYTES - 1) & -(size_t)HUGE_PAGE_BYTES);
+#ifdef MADV_HUGEPAGE
     if (p)
         madvise(p, bytes, MADV_HUGEPAGE);
+#endif
     return p;
 }
 

@@ -40,13 +40,19 @@ struct context *relay_take(struct context **home)
     return ctx;
 }
 
+#ifdef __APPLE__
+#define NOT_NEEDED MADV_FREE /* there, after MADV_DONTNEED the pages are still the process's */
+#else
+#define NOT_NEEDED MADV_DONTNEED
+#endif
+
 /* Give back what a deep call has used of the stack. */
 static __attribute__((noinline, cold)) void shrink_stack(struct context *ctx)
 {
     uintptr_t end = ctx->bottom - STACK_GUARD_BYTES;
     ctx->is_deep = 0;
     set_limit(ctx, ctx->shallow);
-    madvise((void *)end, ctx->shallow - end, MADV_DONTNEED);
+    madvise((void *)end, ctx->shallow - end, NOT_NEEDED);
 }
 
 /* A context is free again; nothing that it has is needed any more if it `is_over`. */

@@ -52,10 +52,20 @@ static void restart(void)
     pthread_mutex_init(&alone_mutex, NULL);
 }
 
+/* How many cores this process may use. */
+static long usable_cores(void)
+{
+#ifdef __linux__
+    cpu_set_t cores;
+    if (!sched_getaffinity(0, sizeof cores, &cores))
+        return CPU_COUNT(&cores);
+#endif
+    return sysconf(_SC_NPROCESSORS_ONLN);
+}
+
 static void start(void)
 {
-    cpu_set_t cores;
-    long count = sched_getaffinity(0, sizeof cores, &cores) ? sysconf(_SC_NPROCESSORS_ONLN) : CPU_COUNT(&cores);
+    long count = usable_cores();
     relay_start(pthread_self(), count < 1 ? 1 : count > THREADS_MAX ? THREADS_MAX : count);
     is_started = !pthread_key_create(&error_key, free_error) && !pthread_atfork(NULL, NULL, restart);
 }

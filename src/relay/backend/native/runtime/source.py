@@ -12,6 +12,8 @@ from relay.diagnostic import fail
 
 PROCESSORS = ("aarch64", "x86_64")
 """Those that there are `.ll` files for, as `platform.machine` names them."""
+CALLING_C = ("runtime", "library")
+"""The parts that call the C library: macOS has its own types and numbers, and so files of its own."""
 NOT_INLINED = """
 declare void @relay_retain(ptr) nounwind
 declare void @relay_release(ptr, ptr) nounwind
@@ -30,7 +32,8 @@ def llvm_of(name: str) -> str:
             f"the native backend has no runtime for `{machine}`, only for {' and '.join(PROCESSORS)}",
             hint='interpret the program: `relay run --backend interpreter`, `relay.create_executor("debug")`',
         )
-    return read_text(f"{name}.{machine}.ll")
+    system = "-macos" if name in CALLING_C and jit.is_apple_silicon() else ""
+    return read_text(f"{name}.{machine}{system}.ll")
 
 
 @cache
