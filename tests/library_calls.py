@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 import relay
-from relay.backend.native.library.c_library import SHARED, compile_library
+from relay.backend.native.library.c_library import compile_library
 from relay.backend.native.library.interface import DLPACK
-from relay.backend.native.library.targets import target_named
+from relay.backend.native.library.targets import SHARED, target_named
 from relay.ir.dtype import to_numpy
 
 CPU = 1

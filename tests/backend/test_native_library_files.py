@@ -10,8 +10,8 @@ import pytest
 
 import relay
 from relay.backend.native.library.archive import archive
-from relay.backend.native.library.c_library import OBJECT, SHARED, STATIC, CLibrary, compile_library
-from relay.backend.native.library.targets import known_targets, target_named
+from relay.backend.native.library.c_library import CLibrary, compile_library
+from relay.backend.native.library.targets import OBJECT, SHARED, STATIC, known_targets, target_named
 from relay.diagnostic import RelayError
 from support import cli
 
@@ -55,6 +55,20 @@ def test_an_unknown_target_is_an_error_that_lists_all(name: str) -> None:
     with pytest.raises(RelayError, match="unknown-target") as found:
         target_named(name)
     assert f"use one of {', '.join(known_targets())}" in str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [
+        ("aarch64-linux-gnu+neoverse-v1", "--emit shared --target aarch64-linux-gnu+neoverse-v1"),
+        ("aarch64", "--emit shared --target aarch64-linux-gnu"),
+        ("apple-m1", "--emit object --target apple-m1"),
+    ],
+)
+def test_a_target_of_libraries_alone_is_answered_with_the_option(name: str, option: str) -> None:
+    with pytest.raises(RelayError, match="unknown-target") as found:
+        relay.build(relay.parse(PROGRAM), name)
+    assert f"= hint: libraries for C can be for it: `relay compile {option}`" in str(found.value)
 
 
 def test_names_of_c_are_the_whole_name_of_the_file(tmp_path: Path) -> None:

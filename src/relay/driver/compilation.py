@@ -247,8 +247,10 @@ def processors_of(target: Any) -> list[Processor]:
             fail("unknown-target", f"`{one}` is not a processor that machine code is for", hint=hint)
         known = processor_named(NATIVE if word in TARGETS else word)
         if known is None:
-            choices = (*TARGETS, XLA, *names())
-            hint = did_you_mean(str(one), choices) or f"omit it, or use one of {', '.join(names())}"
+            from relay.backend.native.library.targets import library_hint
+
+            hint = did_you_mean(str(one), (*TARGETS, XLA, *names())) or library_hint(word)
+            hint = hint or f"omit it, or use one of {', '.join(names())}"
             fail("unknown-target", f"programs cannot be compiled for `{one}`", hint=hint)
         found[known] = None
     made = sorted(found, key=lambda processor: -len(processor.features))

@@ -11,7 +11,7 @@ from relay.backend.native.library.interface import Entry, entries_of
 from relay.backend.native.library.linker import shared_library
 from relay.backend.native.library.object_code import library_object
 from relay.backend.native.library.tables import Tables
-from relay.backend.native.library.targets import ELF, MACH_O, Target
+from relay.backend.native.library.targets import ELF, MACH_O, OBJECT, SHARED, STATIC, Target
 from relay.backend.native.library.weights import Weights, constant_tables
 from relay.backend.native.llvm.jit import compiling_for
 from relay.backend.native.memory.tensors import TENSOR
@@ -21,7 +21,6 @@ from relay.pipelines import optimize_for_native
 from relay.text.files import write_atomically
 from relay.version import VERSION
 
-SHARED, STATIC, OBJECT = "shared", "static", "object"
 KIND_BY_SUFFIX = {".so": SHARED, ".a": STATIC, ".o": OBJECT}
 SECTIONS = {ELF: '".data.rel.ro"', MACH_O: '"__DATA,__const"'}
 """Where data are that have addresses in them: only the loader writes there."""

@@ -7,6 +7,8 @@ from relay.backend.native.llvm.jit import Processor
 from relay.backend.native.llvm.processors import LEVELS, NATIVE, processor_named, with_extensions
 from relay.diagnostic import fail
 
+SHARED, STATIC, OBJECT = "shared", "static", "object"
+"""The kinds of files."""
 ELF, MACH_O = "ELF", "Mach-O"
 
 
@@ -63,6 +65,17 @@ def target_named(name: str) -> Target:
         hint = f"use one of {', '.join(known_targets())}"
         fail("unknown-target", f"libraries cannot be made for `{name}`", hint=hint)
     return Target(name, found)
+
+
+def library_hint(name: str) -> str:
+    """How to compile for a target that only libraries can be for, of which a name may be the beginning; empty
+    if it is of none.
+    """
+    near = [name] if processor_for(name) else [t for t in known_targets() if name and t.startswith(name)]
+    if not near:
+        return ""
+    kind = OBJECT if near[0] == APPLE_M1 else SHARED
+    return f"libraries for C can be for it: `relay compile --emit {kind} --target {near[0]}`"
 
 
 def processor_for(name: str) -> Processor | None:
