@@ -10,12 +10,12 @@ import pytest
 
 import relay
 from relay.cli.served_models import Options, find_models, load_model
-from relay.serving.model import Joining
 from relay.serving.server import check_tls
-from serving.test_server import DOUBLE, PROGRAMS, Server, post, send
+from serving.test_server import DOUBLE, PROGRAMS, Server, asked, post, send, tensor
 from support import cli
 
 TEXT = f'#[version = "0.0.5"]\n{PROGRAMS["double.relay"]}'
+RATIO = "def @main(%x: int32, %y: int32) { %x / %y }"
 PLAIN = Options("main", None, "auto", 1, None)
 
 
@@ -53,14 +53,44 @@ def test_a_folder_with_models_of_each_kind_is_served(tmp_path: Path) -> None:
 
 
 @pytest.mark.extras
-def test_programs_compiled_for_xla_are_served(tmp_path: Path) -> None:
+@pytest.mark.parametrize("join", ["auto", "rows"])
+def test_programs_compiled_for_xla_are_served(join: str, tmp_path: Path) -> None:
     pytest.importorskip("jax")
-    path = tmp_path / "double.rlx"
-    relay.build(relay.parse(TEXT.replace("n, 4", "2, 4")), target="xla").export_library(path)
-    made = load_model(str(path), PLAIN)
-    assert made.joining is Joining.ALONE
-    ones = np.ones((2, 4), np.float32)
-    np.testing.assert_array_equal(made([ones])[0], 2 * ones)
+    for name, text in (("double", PROGRAMS["double.relay"]), ("ratio", RATIO)):
+        (tmp_path / f"{name}.relay").write_text(text)
+        file = str(tmp_path / f"{name}.relay")
+        assert cli("compile", file, "--target", "xla", "--platform", "cpu").status == 0
+    files = [str(tmp_path / f"{name}.rlx") for name in ("double", "ratio")]
+    made = Server(*files[: 1 if join == "rows" else 2], "--join", join, "--port", "0", "--log-format", "json")
+    ready = {line["model"]: line["joining"] for line in made.log if line["message"] == "model"}
+    assert ready == ({"double": "rows"} if join == "rows" else {"double": "alone", "ratio": "alone"})
+    for rows in (1, 2, 3, 1):
+        x = np.arange(4.0 * rows)
+        status, _, body = send(made, post("double", asked(tensor("x", "FP32", [rows, 4], x.tolist()))))
+        assert status == 200
+        assert body["outputs"] == [
+            {"name": "output", "datatype": "FP32", "shape": [rows, 4], "data": (2 * x).tolist()}
+        ]
+    assert send(made, post("double", asked(tensor("x", "FP32", [1, 5], [1] * 5))))[0] == 400
+    if join == "auto":
+        for divisor, expected in ((2, 200), (0, 422)):
+            numbers = tensor("x", "INT32", [], [7]), tensor("y", "INT32", [], [divisor])
+            status, _, body = send(made, post("ratio", asked(*numbers)))
+            assert status == expected
+            assert body["outputs"][0]["data"] == [3] if divisor else body["code"] == "divide-by-zero"
+    assert made.stop() == 0
+
+
+@pytest.mark.extras
+def test_a_program_compiled_for_devices_that_are_not_here_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("jax")
+    (tmp_path / "double.relay").write_text(PROGRAMS["double.relay"])
+    file = str(tmp_path / "double.rlx")
+    made = cli("compile", str(tmp_path / "double.relay"), "--target", "xla", "--platform", "tpu", "-o", file)
+    assert made.status == 0
+    found = cli("serve", file)
+    assert found.status == 1
+    assert "is for tpu, and JAX finds no such device here" in found.output
 
 
 @pytest.mark.extras

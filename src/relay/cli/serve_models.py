@@ -63,7 +63,7 @@ JOIN = ("auto", "rows", "off")
     "--threads",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Threads in each call (default: one for each core).",
+    help="Threads in each call of machine code (default: one for each core); XLA has its own.",
 )
 @click.option(
     "--max-queue",
