@@ -268,3 +268,11 @@ def test_deep_types_compare(depth):
     a, b = TypeVar("a"), TypeVar("b")
     assert same(deep(a), deep(b), map_free_vars=True)
     assert not same(deep(a), deep(b))
+
+
+def test_floats_of_attributes_may_differ_by_a_tolerance():
+    x = Var("x")
+    a, b = relay.nn.leaky_relu(x, alpha=0.1), relay.nn.leaky_relu(x, alpha=0.1 + 1e-12)
+    assert not relay.ir.structural_equal(a, b)
+    assert structural_equal(a, b, tolerance=1e-9)
+    assert not structural_equal(a, relay.nn.leaky_relu(x, alpha=0.1001), tolerance=1e-9)

@@ -22,14 +22,20 @@ from relay.ir.same import same_value
 __all__ = ["Mismatch", "assert_structural_equal", "first_mismatch", "structural_equal", "structural_hash"]
 
 
-def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
-    """Whether two expressions, functions, types, patterns or modules are the same program."""
-    return first_mismatch(lhs, rhs, map_free_vars) is None
+def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False, *, tolerance: float = 0.0) -> bool:
+    """Whether two expressions, functions, types, patterns or modules are the same program; attributes that
+    are floats may differ by `tolerance`.
+    """
+    return first_mismatch(lhs, rhs, map_free_vars, tolerance) is None
 
 
-def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
-    """Raise `not-equal`, which names the first difference, unless the two are structurally equal."""
-    found = first_mismatch(lhs, rhs, map_free_vars)
+def assert_structural_equal(
+    lhs: Any, rhs: Any, map_free_vars: bool = False, *, tolerance: float = 0.0
+) -> None:
+    """Raise `not-equal`, which names the first difference, unless the two are structurally equal; attributes
+    that are floats may differ by `tolerance`.
+    """
+    found = first_mismatch(lhs, rhs, map_free_vars, tolerance)
     if found is not None:
         fail(
             "not-equal",
@@ -40,19 +46,21 @@ def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> 
 
 
 @paused()
-def first_mismatch(lhs: Any, rhs: Any, map_free_vars: bool = False) -> Mismatch | None:
+def first_mismatch(
+    lhs: Any, rhs: Any, map_free_vars: bool = False, tolerance: float = 0.0
+) -> Mismatch | None:
     """The first difference in the order of the text, or None where the two are structurally equal."""
     try:
         if isinstance(lhs, IRModule) and isinstance(rhs, IRModule):
-            _modules(lhs, rhs, map_free_vars)
+            _modules(lhs, rhs, map_free_vars, tolerance)
         else:
-            Comparison(map_free_vars).run(lhs, rhs, None)
+            Comparison(map_free_vars, tolerance).run(lhs, rhs, None)
     except DifferError as found:
         return Mismatch(path_of(found.trail), found.lhs, found.rhs, found.reason)
     return None
 
 
-def _modules(a: IRModule, b: IRModule, map_free_vars: bool) -> None:
+def _modules(a: IRModule, b: IRModule, map_free_vars: bool, tolerance: float) -> None:
     if a is b:
         return
     for what, mine, theirs in (
@@ -77,9 +85,9 @@ def _modules(a: IRModule, b: IRModule, map_free_vars: bool) -> None:
             if name not in theirs or name not in mine:
                 raise DifferError(mine.get(name), theirs.get(name), at, "only one module defines it")
             if mine[name] is not theirs[name]:
-                Comparison(map_free_vars).run(mine[name], theirs[name], at)
+                Comparison(map_free_vars, tolerance).run(mine[name], theirs[name], at)
     for what, mine, theirs in (("attrs", a.attrs, b.attrs), ("options", a.options, b.options)):
-        if not same_value(mine, theirs):
+        if not same_value(mine, theirs, tolerance=tolerance):
             raise DifferError(mine, theirs, (None, what), f"{what} differ")
     for var in {**a.constant_types, **b.constant_types}:
         Comparison(map_free_vars).types(

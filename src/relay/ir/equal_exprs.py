@@ -36,8 +36,8 @@ from relay.ir.type import Type
 class Comparison(TypeComparison):
     """One comparison: which variable, type parameter and node stands for which."""
 
-    def __init__(self, map_free_vars: bool) -> None:
-        super().__init__(map_free_vars)
+    def __init__(self, map_free_vars: bool, tolerance: float = 0.0) -> None:
+        super().__init__(map_free_vars, tolerance)
         self.there: dict[Any, Any] = {}
         """Variables and shared nodes of the left side with their partners."""
         self.back: dict[Any, Any] = {}
@@ -93,7 +93,7 @@ class Comparison(TypeComparison):
     def _plain(self, a: Any, b: Any, at: Trail) -> None:
         if isinstance(a, Type) or isinstance(b, Type):
             self.types(a, b, at)
-        elif not same_value(a, b):
+        elif not same_value(a, b, tolerance=self.tolerance):
             raise DifferError(a, b, at, f"{show(a)} and {show(b)}")
 
     def bind(self, a: Var, b: Var, at: Trail) -> None:
@@ -228,7 +228,7 @@ class Comparison(TypeComparison):
             self.types(t, u, at)
             return True
 
-        if not same_value(mine, theirs, same_type):
+        if not same_value(mine, theirs, same_type, self.tolerance):
             different = [k for k in mine if k not in theirs or not same_value(mine[k], theirs[k])]
             at = (at, f"[{different[0]!r}]") if different else at
             raise DifferError(mine, theirs, at, f"attributes {show(mine)} and {show(theirs)}")

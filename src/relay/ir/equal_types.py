@@ -29,8 +29,9 @@ OPEN_TYPE = HAS_VAR | HAS_INCOMPLETE
 class TypeComparison:
     """One comparison, as far as it is about types: which type parameter stands for which."""
 
-    def __init__(self, map_free_vars: bool) -> None:
+    def __init__(self, map_free_vars: bool, tolerance: float = 0.0) -> None:
         self.map_free = map_free_vars
+        self.tolerance = tolerance
         self.type_vars: dict[Type, Type] = {}
         self.type_vars_back: dict[Type, Type] = {}
         self.equal_types: set[tuple[Any, Any]] = set()

@@ -12,6 +12,10 @@ def _unfilled(*_: Any) -> Any:
     raise AssertionError("`import relay` fills this slot")
 
 
+def _itself(x: Any) -> Any:
+    return x
+
+
 type_text: Callable[..., str] = _unfilled
 """A type as text; filled by `relay.text`."""
 type_repr: Callable[..., str] = _unfilled
@@ -22,6 +26,8 @@ module_text: Callable[..., str] = _unfilled
 """A module as text; filled by `relay.text`."""
 import_standard: Callable[..., None] = _unfilled
 """Adds a standard module to a module; filled by `relay.text`."""
+constant_data: Callable[[Any], Any] = _itself
+"""What `Constant.data` is for an array; `relay.compat.tvm` gives it further methods."""
 pickle_type: Callable[..., tuple[Any, ...]] = _unfilled
 """`__reduce__` of a type; filled by `relay.text`."""
 pickle_node: Callable[..., tuple[Any, ...]] = _unfilled

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relay.diagnostic import Span
+from relay.ir import hooks
 from relay.ir.dtype import dtype_name, rounded, to_numpy
 from relay.ir.node import RelayExpr, keep_listed, listed, node, set_field, several
 from relay.ir.type import GlobalTypeVar, TensorType, Type
@@ -26,7 +27,7 @@ class Constant(RelayExpr):
     @property
     def data(self) -> NDArray[Any]:
         """The value, by the name users know."""
-        return self.value
+        return hooks.constant_data(self.value)
 
     @property
     def is_open(self) -> bool:

@@ -102,10 +102,12 @@ def text_hash(text: str) -> int:
     return crc32(text.encode("utf-8", "surrogatepass"))
 
 
-def same_value(a: Any, b: Any, same_type: Callable[[Any, Any], bool] = operator.is_) -> bool:
+def same_value(
+    a: Any, b: Any, same_type: Callable[[Any, Any], bool] = operator.is_, tolerance: float = 0.0
+) -> bool:
     """Whether two attribute values are the same by type and value, NaN included, however deeply they nest.
 
-    `same_type` compares the dimensions among them.
+    `same_type` compares the dimensions among them; floats are the same that differ by at most `tolerance`.
     """
     stack: list[tuple[Any, Any]] = [(a, b)]
     while stack:
@@ -117,6 +119,8 @@ def same_value(a: Any, b: Any, same_type: Callable[[Any, Any], bool] = operator.
         if x is y:
             continue
         x, y = _python_scalar(x), _python_scalar(y)
+        if isinstance(x, float) and isinstance(y, float) and abs(x - y) <= tolerance:
+            continue
         if type(x) is not type(y) and not (isinstance(x, str) and isinstance(y, str)):
             return False
         parts = _identical_parts(x, y)
