@@ -1,0 +1,1 @@
+"""Programs that were written for other systems, run unchanged."""
