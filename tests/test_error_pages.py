@@ -6,6 +6,8 @@ import io
 import os
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -149,7 +151,9 @@ def python(text: str, path: Path) -> str:
 
 
 def shell(script: str) -> str:
-    """The output of a few lines of shell: `relay …`, `printf TEXT > FILE`, `mkdir DIR`, `python -c CODE`."""
+    """The output of a few lines of shell: `relay …`, `printf TEXT > FILE`, `mkdir DIR`, `python -c CODE`, and
+    `python -m MODULE …` in a process of its own.
+    """
     outputs: list[str] = []
     for line in script.splitlines():
         words = shlex.split(line)
@@ -162,6 +166,9 @@ def shell(script: str) -> str:
                 os.mkdir(target)
             case ["python", "-c", code]:
                 exec(code, {})
+            case ["python", "-m", *arguments]:
+                ran = subprocess.run([sys.executable, "-m", *arguments], capture_output=True, text=True)
+                outputs.append(ran.stdout + ran.stderr)
             case _:
                 raise AssertionError(f"a page's shell block cannot say `{line}`")
     return "".join(outputs)

@@ -20,7 +20,7 @@ LAYERS = [
     ("pipelines",), ("picture",), ("backend.native.host", "backend.native.library", "backend.xla"),
     ("driver", "tracing"), ("numpy",),
     ("optim", "testing", "training", "decoding", "serving"), ("quantize",), ("frontend", "models"),
-    ("errors", "cli", "lsp", "playground", "lint", "reduction", "notebook"),
+    ("errors", "cli", "lsp", "playground", "lint", "reduction", "notebook", "compat"),
 ]  # fmt: skip
 LAYER = {name: i for i, names in enumerate(LAYERS) for name in names}
 PUBLIC = len(LAYERS)

@@ -22,6 +22,10 @@ THREADS = 8
 
 REGISTERED = "entered while a module is imported, under Python's import lock; a single assignment by name"
 SAFE = {
+    "compat": {
+        "_functions": "entered by a single assignment, by the user's threads",
+        "relay.ir.hooks": "filled while `relay.compat.tvm` is imported, under Python's import lock",
+    },
     "diagnostic": {"_python_sources": "a cache; `setdefault` by a string is atomic, so all see one source"},
     "frontend": {
         "ACTIVATIONS": REGISTERED,
