@@ -1,0 +1,171 @@
+"""Programs that are built and run by the names of `tvm`; expected values are NumPy's."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from relay import RelayError
+
+X = np.arange(6, dtype="float32").reshape(2, 3)
+W = np.array([[1.0, -1.0, 2.0], [0.5, 0.0, -2.0]], "float32")
+
+
+def dense(tvm: Any) -> Any:
+    """`relu(x @ w.T)` and its sum."""
+    relay = tvm.relay
+    x, w = relay.var("x", shape=(2, 3)), relay.var("w", shape=(2, 3))
+    y = relay.nn.relu(relay.nn.dense(x, w))
+    return tvm.IRModule.from_expr(relay.Function([x, w], relay.Tuple([y, relay.sum(y)])))
+
+
+def expected(x: Any = X, w: Any = W) -> tuple[Any, Any]:
+    y = np.maximum(x @ w.T, 0)
+    return y, y.sum()
+
+
+def agree(found: Any, wanted: Any = None) -> None:
+    for a, b in zip(found, wanted or expected(), strict=True):
+        assert a.dtype == "float32"
+        np.testing.assert_allclose(a.numpy(), b, rtol=1e-6)
+
+
+def test_graph_module(tvm: Any) -> None:
+    lib = tvm.relay.build(dense(tvm), target="llvm", params={"w": tvm.nd.array(W), "unknown": W})
+    graph = tvm.contrib.graph_executor.GraphModule(lib["default"](tvm.cpu(0)))
+    graph.set_input("x", tvm.nd.array(X))
+    graph.run()
+    assert (graph.get_num_inputs(), graph.get_num_outputs()) == (1, 2)
+    agree([graph.get_output(0), graph.get_output(1)])
+    out = tvm.nd.empty((2, 2))
+    graph.get_output(0, out)
+    np.testing.assert_allclose(out.numpy(), expected()[0], rtol=1e-6)
+    np.testing.assert_array_equal(graph.get_input("x").numpy(), X)
+    graph.run(x=-X)
+    agree([graph.get_output(0), graph.get_output(1)], expected(-X))
+    graph.set_input(**lib.get_params())
+    graph.set_input(w=2 * W)
+    graph.run()
+    agree([graph.get_output(0), graph.get_output(1)], expected(-X, 2 * W))
+    assert graph.benchmark(tvm.cpu(), repeat=2, number=1).mean > 0
+    assert len(graph.module.time_evaluator("run", tvm.cpu(), number=1, repeat=3)().results) == 3
+    with pytest.raises(tvm.TVMError) as caught:
+        graph.set_input("y", X)
+    assert caught.value.codes == ("unknown-input",)
+
+
+def test_program_in_a_file(tvm: Any, tmp_path: Path) -> None:
+    graph, lib, params = tvm.relay.build(dense(tvm), "llvm", params={"w": W})
+    path = tmp_path / "deployed.so"
+    lib.export_library(path)
+    saved = tvm.relay.save_param_dict(params)
+    loaded = tvm.contrib.graph_executor.create(graph, tvm.runtime.load_module(path), tvm.cpu())
+    loaded.load_params(bytearray(saved))
+    loaded.set_input("x", X)
+    loaded.run()
+    agree([loaded.get_output(0), loaded.get_output(1)])
+    machine = tvm.runtime.vm.VirtualMachine(tvm.runtime.load_module(path), tvm.cpu())
+    agree(machine.invoke("main", X))
+
+
+def test_graph_as_json(tvm: Any) -> None:
+    said = json.loads(tvm.relay.build(dense(tvm), "llvm", params={"w": W}).get_graph_json())
+    nodes = said["nodes"]
+    assert [node["op"] for node in nodes] == ["null", "null", "tvm_op", "tvm_op"]
+    assert [node["name"] for node in nodes[2:]] == [
+        "tvmgen_default_fused_nn_dense_nn_relu", "tvmgen_default_fused_sum",
+    ]  # fmt: skip
+    assert nodes[2]["inputs"] == [[0, 0, 0], [1, 0, 0]]
+    assert (said["arg_nodes"], said["heads"]) == ([0, 1], [[2, 0, 0], [3, 0, 0]])
+    assert said["node_row_ptr"] == [0, 1, 2, 3, 4]
+    assert said["attrs"]["shape"][1] == [[2, 3], [2, 3], [2, 2], []]
+
+
+@pytest.mark.parametrize("kind", ["graph", "vm", "debug", "interpreter", "aot"])
+def test_executors(tvm: Any, kind: str) -> None:
+    ex = tvm.relay.create_executor(kind, mod=dense(tvm), device=tvm.cpu(0), target="llvm")
+    agree(ex.evaluate()(X, W))
+    agree(ex.evaluate()(tvm.nd.array(X), w=tvm.nd.array(W)))
+    x = tvm.relay.var("x", shape=(2, 3))
+    assert ex.evaluate(tvm.relay.Function([x], tvm.relay.sum(x)))(X).numpy().item() == X.sum()
+    assert ex.evaluate(tvm.relay.const(3) + tvm.relay.const(4)).numpy().item() == 7
+
+
+@pytest.mark.parametrize("kind", ["vm", "debug"])
+def test_values_are_taken_apart(tvm: Any, kind: str) -> None:
+    relay = tvm.relay
+    prelude = relay.prelude.Prelude()
+    _, cons, nil = prelude.mod.get_type("List")
+    ex = relay.create_executor(kind, mod=prelude.mod)
+    items = ex.evaluate(cons(relay.const(1), cons(relay.const(2), nil())))
+    assert isinstance(items, tvm.runtime.container.ADT)
+    assert isinstance(items, relay.backend.interpreter.ConstructorValue)
+    assert (items.tag, items.constructor, len(items)) == (cons.tag, cons, 2)
+    assert [items[0].numpy().item(), items.fields[1][0].numpy().item(), len(items[1][1])] == [1, 2, 0]
+    xs = relay.var("xs", prelude.l(relay.scalar_type("int32")))
+    length = relay.Function([xs], prelude.length(xs))
+    assert ex.evaluate(length)(items).numpy().item() == 2
+    pair = ex.evaluate(relay.Tuple([relay.const(1.5), relay.Tuple([])]))
+    assert (len(pair), pair[0].numpy().item(), len(pair[1])) == (2, 1.5, 0)
+    x = relay.var("x", "float32")
+    add = ex.evaluate(relay.Function([x], relay.Function([(y := relay.var("y", "float32"))], x + y)))
+    assert add(np.float32(1))(np.float32(2)).numpy().item() == 3
+
+
+def test_virtual_machine(tvm: Any) -> None:
+    exe = tvm.relay.vm.compile(dense(tvm), target="llvm", params={"w": W})
+    assert exe.get_function_params("main") == ["x"]
+    machine = tvm.runtime.vm.VirtualMachine(exe, tvm.cpu())
+    agree(machine.invoke("main", X))
+    agree(machine.run(x=X))
+    machine.set_input("main", -X)
+    machine.invoke_stateful("main")
+    agree(machine.get_outputs(), expected(-X))
+    machine.set_one_input("main", "x", X)
+    agree(machine.invoke("main"))
+    outs = [tvm.nd.empty((2, 2)), tvm.nd.empty(())]
+    machine.invoke_with_outputs("main", {"x": X}, outs)
+    agree(outs)
+    assert (machine.get_input_index("x"), machine.get_input_index("y")) == (0, -1)
+    assert machine.benchmark(tvm.cpu(), X, repeat=2, number=1).mean > 0
+    code, lib = exe.save()
+    agree(tvm.runtime.vm.VirtualMachine(tvm.runtime.vm.Executable.load_exec(code, lib), tvm.cpu()).run(X))
+    compiler = tvm.relay.vm.VMCompiler()
+    compiler.set_params({"w": W})
+    compiler.lower(dense(tvm), "llvm")
+    compiler.codegen()
+    agree(tvm.runtime.vm.VirtualMachine(compiler.get_exec(), tvm.cpu()).run(X))
+
+
+def test_what_is_not_here_is_refused_by_name(tvm: Any) -> None:
+    assert tvm.cpu().exist
+    assert not tvm.cuda().exist
+    for run in (
+        lambda: tvm.relay.build(dense(tvm), target="cuda"),
+        lambda: tvm.relay.build(dense(tvm), target=tvm.target.Target("vulkan", host="llvm")),
+        lambda: tvm.relay.create_executor("graph", dense(tvm), tvm.cuda(0), "cuda"),
+        lambda: tvm.relay.build(dense(tvm), target="llvm")["default"](tvm.cuda(0)),
+        lambda: tvm.nd.array(X, tvm.device("cuda", 0)),
+        lambda: tvm.device("abacus"),
+    ):
+        with pytest.raises(RelayError) as caught:
+            run()
+        assert caught.value.codes == ("unknown-target",)
+    with pytest.raises(RelayError) as caught, tvm.target.Target("rocm"):
+        tvm.relay.build(dense(tvm))
+    assert "rocm" in str(caught.value)
+
+
+def test_arrays(tvm: Any) -> None:
+    a = tvm.nd.array(X, tvm.cpu())
+    assert isinstance(a, tvm.nd.NDArray)
+    assert (a.shape, a.dtype, str(a.device)) == ((2, 3), "float32", "cpu(0)")
+    b = a.copyto(tvm.nd.empty((2, 3), "float32"))
+    c = a.copyto(tvm.cpu())
+    a[:] = 0
+    for copy in (b.asnumpy(), c.numpy()):
+        assert type(copy) is np.ndarray
+        np.testing.assert_array_equal(copy, X)
+    assert tvm.relay.const(X).data.numpy().dtype == np.float32
