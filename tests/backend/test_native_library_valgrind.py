@@ -46,8 +46,7 @@ LOST = re.compile(
     r"(definitely lost|indirectly lost|possibly lost|still reachable): ([\d,]+) bytes in ([\d,]+)"
 )
 THREAD_BYTES_MAX = 512
-"""What glibc has for a thread, 272 in version 2.36: Valgrind does not see who knows it while the thread waits.
-"""
+"""What glibc has for a thread, 272 in version 2.36, lost as Valgrind sees it while the thread waits."""
 ERROR_BYTES = 2056
 """The last error of the main thread."""
 TIME_LIMIT_SECONDS = 1800
