@@ -47,6 +47,27 @@ def same(found: Any, wanted: Any) -> None:
         np.testing.assert_allclose(x, y, rtol=1e-5, atol=3e-6)
 
 
+RESHAPED = {
+    "without the first axis": "reshape(nn.softmax(%x, axis=2), newshape=({n}, 20))",
+    "with axes of one": "expand_dims(squeeze(nn.softmax(%x, axis=2), axis=[0]), axis=1)",
+    "as it is too": "let %y = nn.softmax(%x, axis=2); (%y, reshape(%y, newshape=({n}, 20)))",
+    "beside the sums": """
+        let %y = exp(%x);
+        let %s = sum(%y, axis=2, keepdims=True);
+        (squeeze(%y / %s, axis=[0]), %s)""",
+    "then something": "tanh(reshape(nn.softmax(%x, axis=2), newshape=({n}, 20)) * 2f)",
+}
+
+
+@pytest.mark.parametrize("size", ["70", "n"])
+@pytest.mark.parametrize("name", list(RESHAPED))
+def test_rows_that_are_reshaped(name: str, size: str) -> None:
+    body, x = RESHAPED[name].format(n=size), np.random.default_rng(0).standard_normal((1, 70, 20))
+    text = f"def @main{'[n: Dim]' if size == 'n' else ''}(%x: Tensor[(1, {size}, 20), float32]) {{ {body} }}"
+    mod = relay.infer(relay.parse(text))
+    same(NativeProgram(mod)(x.astype("float32")), mod.evaluate("main", x.astype("float32")))
+
+
 @pytest.mark.parametrize("name", list(ROWS))
 @pytest.mark.parametrize("axis", [0, 1])
 def test_rows_of_any_length(name: str, axis: int) -> None:

@@ -216,7 +216,7 @@ def rows_of(outs: Iterable[Deferred]) -> "Rows | None":
     rows = Rows(nodes, reductions)
     if any(x.views[0].sizes != rows.sizes or rows.axes_of(x) != rows.axes for x in reductions):
         return None
-    is_whole = [x.sizes == rows.sizes and bool(rows.axes) for x in outs]
+    is_whole = [rows.are_in(x) for x in outs]
     above = set[Deferred]()  # what reads a reduction
     for x in nodes:
         if any(y.is_reduction or y in above for y in x.read):
@@ -227,6 +227,11 @@ def rows_of(outs: Iterable[Deferred]) -> "Rows | None":
     if not all(w or rows.has_one_each(x) for w, x in zip(is_whole, outs, strict=True)):
         return None
     return rows
+
+
+def long_axes(sizes: Sequence[Index]) -> list[Index]:
+    """Sizes without those of 1."""
+    return [d for d in sizes if d != 1]
 
 
 class Rows:
@@ -266,7 +271,7 @@ class Rows:
                 x.is_known = False
                 x.at(self.place(x, index))
                 x.is_known = x in self.reductions
-        whole = {x: out for x, out in outs.items() if x.sizes == self.sizes and self.axes}
+        whole = {x: out for x, out in outs.items() if self.are_in(x)}
         for x, out in outs.items():
             if x not in whole:
                 out.put(self.place(x, index), x.at(self.place(x, index)))
@@ -276,10 +281,21 @@ class Rows:
             for a, i in zip(self.axes, inner, strict=True):
                 own[a] = i
             for x, out in whole.items():
-                out.put(tuple(own), x.at(tuple(own)))
+                out.put(self.place_in(x, own), x.at(self.place_in(x, own)))
 
         if whole:
             b.for_each([self.sizes[a] for a in self.axes], (), put, any_order=True)
+
+    def are_in(self, x: Deferred) -> bool:
+        """Whether a tensor has an element for each number of the rows: sizes like theirs, but for axes of 1."""
+        return bool(self.axes) and long_axes(x.sizes) == long_axes(self.sizes)
+
+    def place_in(self, x: Deferred, index: Sequence[Index]) -> tuple[Index, ...]:
+        """The index of the element for a number of the rows."""
+        if x.sizes == self.sizes:
+            return tuple(index)
+        along = iter([i for i, d in zip(index, self.sizes, strict=True) if d != 1])
+        return tuple([0 if d == 1 else next(along) for d in x.sizes])
 
     def has_one_each(self, x: Deferred) -> bool:
         """Whether a tensor has one element for each row."""
