@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+import relay.text.printer  # fills the hooks that are kept
 from relay.ir import hooks
 
 ANSWERS = ("module_text", "expr_text", "constant_data")

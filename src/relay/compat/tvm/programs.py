@@ -9,9 +9,9 @@ from relay.compat.tvm.devices import checked, device
 from relay.compat.tvm.executors import bound_module
 from relay.compat.tvm.targets import target_for
 from relay.diagnostic import fail
-from relay.driver.build import build as compile_module
-from relay.driver.build import load_module as load_compiled
-from relay.driver.build import optimize as optimize_module
+from relay.driver.compilation import build as compile_module
+from relay.driver.compilation import load_module as load_compiled
+from relay.driver.compilation import optimize as optimize_module
 from relay.ir.expr import Expr, Function
 from relay.ir.module import IRModule
 from relay.typecheck.infer import infer
