@@ -83,6 +83,23 @@ MISTAKES = {
         LIST + "def @f(%x: int32) { fori(0, 3, fn (%i, %y) { %y }, %x) }",
         '`@fori` is in the standard library: import "std/loop"',
     ),
+    "the greater of two": (f"def @f({X}) {{ max(%x, 0.0) }}", "the greater of two is `maximum(a, b)`"),
+    "the lesser of two": (f"def @f({X}) {{ min(%x, %x) }}", "the lesser of two is `minimum(a, b)`"),
+    "a list of tensors": (f"def @f({X}) {{ concatenate([%x, %x]) }}", "a tuple is `(a, b)`, in parentheses"),
+    "tensors without a tuple": (f"def @f({X}) {{ concatenate(%x, %x) }}", "`concatenate((a, b))`"),
+    "a dimension of PyTorch": (f"def @f({X}) {{ sum(%x, dim=0) }}", "here it is `axis`"),
+    "a dtype of Python": (
+        f"def @f({X}) {{ ones_like(%x) + one_hot(1, 1.0, 0.0, 3, -1, double) }}",
+        "a dtype is `float64`",
+    ),
+    "a colon before a result": (f"def @f({X}): float32 {{ sum(%x) }}", "the type of a result follows `->`"),
+    "a colon before a body": (f"def @f({X}): {{ %x }}", "the type of a result follows `->`"),
+    "an assignment that adds": ("def @f(%x: int32) { %x += 1; %x }", "there is no `+=`: no variable changes"),
+    "an increment": ("def @f(%x: int32) { x++; %x }", "there is no `++`"),
+    "an axis too many": (
+        "def @f(%x: Tensor[(2, 3), float32]) { transpose(%x, axes=(0, 2)) }",
+        "axis 2 is out of range: the operand has rank 2",
+    ),
     "defined twice": ("def @f() { 1 }\ndef @f() { 2 }", "the first definition is here (<stdin>:1:5)"),
 }
 BESIDE_THE_POINT = ("did you mean", "cast", "floor", "tile", "split")

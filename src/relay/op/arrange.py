@@ -71,7 +71,7 @@ class ReverseSequence(Rearrangement):
     def infer(self, t: Typing, x: Type, lengths: Type) -> Type:
         t.dtype_in(lengths, INTEGRAL, "the lengths")
         dims = t.shape(x)
-        _, batch = axes_of(t, (self.seq_axis, self.batch_axis), len(dims), "seq_axis")
+        _, batch = axes_of(t, (self.seq_axis, self.batch_axis), len(dims), of="`data`")
         (count,) = t.shape(lengths, rank=1, what="the lengths")
         t.equal(count, dims[batch], why="there is a length for each place of the batch axis")
         return t.tensor(x)

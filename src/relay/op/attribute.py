@@ -77,11 +77,14 @@ def is_size(value: Any) -> bool:
     return isinstance(value, int) or is_dimension(value)
 
 
-def conform(value: Any, hint: Any, op: str, name: str) -> Any:
-    """An attribute value as its annotation wants it (`attribute-type` if it cannot be)."""
+def conform(value: Any, hint: Any, op: str, name: str, meant: str = "") -> Any:
+    """An attribute value as its annotation wants it (`attribute-type` if it cannot be).
+
+    `meant` is a hint where the value is a float, which may be an operand in the place of an attribute.
+    """
     found = _conform(freeze(value), hint)
     if found is None:
-        wanted = f"it is {_spell(hint)}"
+        wanted = meant if meant and isinstance(value, float) else f"it is {_spell(hint)}"
         fail("attribute-type", f"attribute `{name}` of `{op}` cannot be {value!r}", hint=wanted)
     return found[0]
 

@@ -64,17 +64,20 @@ def holds(a: int, comparison: Comparison, b: int) -> bool:
             return b % a == 0 if a else b == 0
 
 
-def axis_of(t: Checker, axis: int, rank: int, name: str = "axis") -> int:
-    """The axis counted from the front; negative ones count from the end (`axis-out-of-range`)."""
+def axis_of(t: Checker, axis: int, rank: int, name: str = "axis", of: str = "the operand") -> int:
+    """The axis of `of`, counted from the front; negative ones count from the end (`axis-out-of-range`)."""
     if not -rank <= axis < rank:
-        has = f"the axes are {-rank} to {rank - 1}" if rank else "a scalar has no axes"
-        t.fail("axis-out-of-range", f"{name} {axis} is out of range for rank {rank}", hint=has)
+        has = f"its axes are {-rank} to {rank - 1}" if rank else "a scalar has no axes"
+        given = f"axis {axis}" if name in ("axis", "axes") else f"`{name}` {axis}"
+        t.fail("axis-out-of-range", f"{given} is out of range: {of} has rank {rank}", hint=has)
     return axis % rank
 
 
-def axes_of(t: Checker, axes: Sequence[int], rank: int, name: str = "axes") -> tuple[int, ...]:
-    """Distinct axes, each counted from the front (`axis-out-of-range`, `attribute-value`)."""
-    found = tuple([axis_of(t, a, rank, name) for a in axes])
+def axes_of(
+    t: Checker, axes: Sequence[int], rank: int, name: str = "axes", of: str = "the operand"
+) -> tuple[int, ...]:
+    """Distinct axes of `of`, each counted from the front (`axis-out-of-range`, `attribute-value`)."""
+    found = tuple([axis_of(t, a, rank, name, of) for a in axes])
     if len(set(found)) != len(found):
         attribute_fault(t, name, axes, "an axis occurs twice")
     return found

@@ -117,6 +117,8 @@ class Operator:
     """Operands and attributes as the builder takes them, where attributes are not in the order of the fields
     behind the operands."""
     variadic: ClassVar[bool] = False
+    more_means: ClassVar[str] = ""
+    """What people mean who give it one operand more: a hint."""
     takes_no_zeros: ClassVar[bool] = False
     """Whether `vjp` is given None for a result without a cotangent, and not zeros: what would multiply them
     may be infinite."""

@@ -121,7 +121,7 @@ class DynOneHot(Composite):
         for x in (on_value, off_value, depth):
             t.shape(x, rank=0, what="a value of `dyn.one_hot`")
         shape = t.shape(indices)
-        at = axis_of(t, self.axis, len(shape) + 1)
+        at = axis_of(t, self.axis, len(shape) + 1, of="the result")
         return TensorType((*shape[:at], ANY, *shape[at:]), self.dtype)
 
     def decompose(self, types: Any, indices: Expr, on_value: Expr, off_value: Expr, depth: Expr) -> Expr:

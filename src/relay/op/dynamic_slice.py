@@ -179,7 +179,7 @@ class DynStridedSlice(Rearrangement):
             attribute_fault(t, "begin", cut, f"the tensor has {len(dims)} axes")
         known: Sequence[int] = range(len(dims) if cut is None else cut)
         if self.axes is not None:
-            known = axes_of(t, self.axes, len(dims))
+            known = axes_of(t, self.axes, len(dims), of="`data`")
             for n in counts:
                 t.equal(n, len(known), why="each axis has its places")
         return TensorType([ANY if i in known else d for i, d in enumerate(dims)], t.dtype(x))

@@ -96,7 +96,7 @@ class FixedPointMultiplyPerAxis(Operator):
 
     def infer(self, t: Typing, x: Type, *scales: Type) -> Type:
         dims = t.shape(x)
-        along = tuple([dims[a] for a in axes_of(t, self.axes, len(dims))])
+        along = tuple([dims[a] for a in axes_of(t, self.axes, len(dims), of="`data`")])
         for s in scales:
             t.equal(
                 t.shape(s, rank=len(along), what="a scale"),

@@ -53,7 +53,7 @@ class Gather(Rearrangement):
         t.dtype_in(indices, INTEGRAL, "the indices")
         dims = t.shape(x)
         places = t.shape(indices, rank=len(dims), what="the indices")
-        at = axis_of(t, self.axis, len(dims))
+        at = axis_of(t, self.axis, len(dims), of="`data`")
         for i, (p, d) in enumerate(zip(places, dims, strict=True)):
             if i != at:
                 t.require(p, "<=", d, f"the indices cover at most axis {i} of the data")

@@ -50,6 +50,7 @@ class Concatenate(Injective):
     [1, 2, 3]
     """
 
+    more_means = "its operand is a tuple: `concatenate((a, b))`"
     derivative = Derivative.TRANSPOSE
     samples = (
         sample(("2x3 float32", "4x3 float32")),
@@ -65,7 +66,7 @@ class Concatenate(Injective):
         shapes = [t.shape(fields[0])]
         rank = len(shapes[0])
         shapes += [t.shape(f, rank=rank, what="a tensor to concatenate") for f in fields[1:]]
-        at = axis_of(t, self.axis, rank)
+        at = axis_of(t, self.axis, rank, of="each tensor")
         total: Dim = shapes[0][at]
         for i, shape in enumerate(shapes[1:], 1):
             for j, (d, first) in enumerate(zip(shape, shapes[0], strict=True)):
@@ -132,6 +133,7 @@ class Stack(Injective):
     [[1, 3], [2, 4]]
     """
 
+    more_means = "its operand is a tuple: `stack((a, b))`"
     derivative = Derivative.TRANSPOSE
     samples = (
         sample(("2x3 float32", "2x3 float32")),
@@ -147,7 +149,7 @@ class Stack(Injective):
         for f in fields[1:]:
             t.equal(f, fields[0], why="the tensors that are stacked have one type")
         dims = t.shape(fields[0])
-        at = axis_of(t, self.axis, len(dims) + 1)
+        at = axis_of(t, self.axis, len(dims) + 1, of="the result")
         return TensorType((*dims[:at], len(fields), *dims[at:]), t.dtype(fields[0]))
 
     def reference(self, np: Numpy, data: tuple[Array, ...]) -> Array:

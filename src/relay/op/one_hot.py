@@ -56,7 +56,7 @@ class OneHot(Operator):
                 t.equal(t.dtype(value), self.dtype)
         check_sizes(t, (self.depth,), "depth")
         shape = t.shape(indices)
-        at = axis_of(t, self.axis, len(shape) + 1)
+        at = axis_of(t, self.axis, len(shape) + 1, of="the result")
         return TensorType((*shape[:at], self.depth, *shape[at:]), self.dtype)
 
     def reference(self, np: Numpy, indices: Array, on_value: Array, off_value: Array) -> Array:

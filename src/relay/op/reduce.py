@@ -237,6 +237,7 @@ class Max(Extreme):
     [5.0, 4.0]
     """
 
+    more_means = "the greater of two is `maximum(a, b)`"
     of_booleans = "any"
     samples = (
         sample("3x4 bool", axis=1),
@@ -269,6 +270,7 @@ class Min(Extreme):
     [1.0, 3.0]
     """
 
+    more_means = "the lesser of two is `minimum(a, b)`"
     of_booleans = "all"
     samples = (
         sample("3x4 bool", axis=1),
@@ -300,6 +302,7 @@ class All(AxisReduction):
     [False, True]
     """
 
+    more_means = "of two conditions it is `a && b`, of two tensors `logical_and(a, b)`"
     dtypes = BOOLEAN
     derivative = Derivative.ZERO
     samples = (sample("3x4 bool", axis=1), sample("0 bool"))
@@ -325,6 +328,7 @@ class AnyOf(AxisReduction):
     [True, False]
     """
 
+    more_means = "of two conditions it is `a || b`, of two tensors `logical_or(a, b)`"
     dtypes = BOOLEAN
     derivative = Derivative.ZERO
     samples = (sample("3x4 bool", axis=1), sample("0 bool"))

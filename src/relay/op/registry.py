@@ -1,7 +1,7 @@
 """Operators by name: classes are registered, and found with their attributes."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, fields
 from typing import Any, TypeVar, dataclass_transform
 
@@ -89,6 +89,21 @@ _default_instances: dict[type[Operator], Operator] = {}
 """The instance of a class with its default attributes."""
 
 
+OTHER_NAMES = {
+    "dim": ("axis", "axes"), "dims": ("axes", "axis"), "size": ("newshape", "shape"), "eps": ("epsilon",),
+    "p": ("rate",), "negative_slope": ("alpha",), "num_classes": ("depth",),
+}  # fmt: skip
+"""What other libraries call attributes, where the spelling is not near enough."""
+
+
+def _attribute_hint(key: str, known: Collection[str]) -> str:
+    """What may be meant by an attribute that an operator does not have."""
+    other = next((name for name in OTHER_NAMES.get(key, ()) if name in known), "")
+    if other:
+        return f"here it is `{other}`"
+    return did_you_mean(key, known) or (f"its attributes are {', '.join(known)}" if known else "it has none")
+
+
 def instance(name: str, attrs: Mapping[str, Any]) -> Operator:
     """The operator of that name with these attributes.
 
@@ -104,10 +119,9 @@ def instance(name: str, attrs: Mapping[str, Any]) -> Operator:
             fail(
                 "unknown-attribute",
                 f"`{name}` has no attribute `{key}`",
-                hint=did_you_mean(key, known)
-                or (f"its attributes are {', '.join(known)}" if known else "it has none"),
+                hint=_attribute_hint(key, known),
             )
-        values[key] = conform(value, known[key], name, key)
+        values[key] = conform(value, known[key], name, key, cls.more_means)
     for f in fields(cls):  # pyright: ignore[reportArgumentType]
         if f.name not in values and f.default is MISSING and f.default_factory is MISSING:
             fail(

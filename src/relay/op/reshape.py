@@ -183,12 +183,14 @@ class ReshapeLike(Reshaping):
 
 def _range(t: Checker, side: str, begin: int, end: int | None, rank: int) -> tuple[int, int]:
     """Two axes of `reshape_like`, counted from the front; the end may be the rank."""
-    first = (
-        axis_of(t, begin, rank + 1, f"{side}_begin")
-        if begin >= 0
-        else axis_of(t, begin, rank, f"{side}_begin")
-    )
-    last = rank if end is None else axis_of(t, end, rank + (end >= 0), f"{side}_end")
+    of = "`data`" if side == "lhs" else "`shape_like`"
+
+    def place(at: int, name: str) -> int:
+        """An axis, or the end behind the last one."""
+        return axis_of(t, at, rank + (at >= 0), f"{side}_{name}", f"{of}, with its end," if at >= 0 else of)
+
+    first = place(begin, "begin")
+    last = rank if end is None else place(end, "end")
     if first > last:
         attribute_fault(t, f"{side}_begin", begin, f"it is after `{side}_end`")
     return first, last
@@ -263,7 +265,7 @@ class ExpandDims(Reshaping):
         dims = t.shape(x)
         if self.num_newaxis < 0:
             attribute_fault(t, "num_newaxis", self.num_newaxis, "a number of axes is never negative")
-        at = axis_of(t, self.axis, len(dims) + 1)
+        at = axis_of(t, self.axis, len(dims) + 1, of="the operand with a new axis")
         return TensorType((*dims[:at], *(1,) * self.num_newaxis, *dims[at:]), t.dtype(x))
 
     def reference(self, np: Numpy, data: Array) -> Array:

@@ -153,7 +153,7 @@ class ScatterElements(Scatter):
         t.dtype_in(indices, INTEGRAL, "the indices")
         dims = t.shape(x)
         places = t.shape(indices, rank=len(dims), what="the indices")
-        at = axis_of(t, self.axis, len(dims))
+        at = axis_of(t, self.axis, len(dims), of="`data`")
         t.equal(
             updates,
             TensorType(places, t.dtype(x)),

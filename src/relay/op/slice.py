@@ -186,11 +186,11 @@ class SliceLike(Rearrangement):
             t.fail(
                 "rank-mismatch", f"a tensor of rank {len(dims)} cannot be cut like one of rank {len(like)}"
             )
-        axes = range(len(like)) if not self.axes else axes_of(t, self.axes, len(dims))
+        axes = range(len(like)) if not self.axes else axes_of(t, self.axes, len(dims), of="`data`")
         given = [a if not self.axes or a in self.axes else a - len(dims) for a in axes]
         out = list(dims)
         for a, b in zip(axes, given, strict=True):
-            out[a] = like[axis_of(t, b, len(like), "axes")]
+            out[a] = like[axis_of(t, b, len(like), of="`shape_like`")]
             t.require(
                 out[a], "<=", dims[a], f"the part along axis {a} lies within the tensor", "slice-out-of-range"
             )

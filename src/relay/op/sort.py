@@ -191,7 +191,7 @@ class DynTopK(_TopK):
     def infer(self, t: Typing, data: Type, k: Type) -> Type:
         shape = list(t.shape(data))
         t.dtype_in(k, INTEGRAL, "k")
-        shape[axis_of(t, self.axis, len(shape))] = ANY
+        shape[axis_of(t, self.axis, len(shape), of="`data`")] = ANY
         return self.result(TensorType(shape, t.dtype(data)))
 
     def check_dtype(self, t: Typing, operand: Type) -> None:

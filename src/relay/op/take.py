@@ -57,8 +57,8 @@ class Take(Rearrangement):
                 )
             return TensorType(t.tensor(indices).shape, t.dtype(x))
         dims, places = t.shape(x), t.shape(indices)
-        at = axis_of(t, self.axis, len(dims))
-        batch = axis_of(t, self.batch_dims, len(places) + 1, "batch_dims")
+        at = axis_of(t, self.axis, len(dims), of="`data`")
+        batch = axis_of(t, self.batch_dims, len(places) + 1, "batch_dims", "`indices`, with its end,")
         if batch > at:
             attribute_fault(t, "batch_dims", self.batch_dims, f"the axis {at} is one of them")
         for a, b in zip(dims[:batch], places, strict=False):

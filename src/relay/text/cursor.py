@@ -186,6 +186,8 @@ class Cursor:
                 return TOKENS[kind]
             if kind == "GLOBAL":
                 return "a product of matrices is `a @ b`, with white space; what begins with `@` is a global"
+        if kind == ":" and what == "`{`":
+            return "the type of a result follows `->`: `def @f(%x: A) -> B { … }`; it may be left out"
         if kind == "=":
             return "equality is `==`; a binding begins with `let`"
         return _FORMS.get(what, "")

@@ -10,7 +10,7 @@ from relay.op.attribute import size_attributes
 from relay.op.registry import registry
 from relay.text.literals import LONGEST_ATTRIBUTE, number, special_float
 from relay.text.names import DIM_CALLS
-from relay.text.other_languages import FLOOR_DIVISION
+from relay.text.other_languages import FLOOR_DIVISION, TYPES
 from relay.text.parse_metadata import Metadata
 
 MAX_NESTING_DEPTH = 50
@@ -207,7 +207,9 @@ class Attributes(Metadata):
         special = special_float(name)
         if special is not None:
             return special[0]
-        hint = did_you_mean(name, [*_WORDS, *DTYPES]) or f'a string is quoted: "{name}"'
+        known = TYPES.get(name)
+        hint = f"a dtype is `{known}`" if known else did_you_mean(name, [*_WORDS, *DTYPES])
+        hint = hint or f'a string is quoted: "{name}"'
         hint = FLOOR_DIVISION if self.is_commented_out("`)`", self.i) else hint
         self.fault("attribute-value", f"`{name}` is not a value of an attribute", i, hint=hint)
 

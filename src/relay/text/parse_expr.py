@@ -229,4 +229,14 @@ class Expressions(Records):
                 return (yield self.sequence(is_value=True, by_line=by_line))
             case _:
                 self.i = i
+                self._refuse_assignment(i)
                 self.expected("an expression", hint=_MISSING_HINTS.get(kind, ""))
+
+    def _refuse_assignment(self, i: int) -> None:
+        """A fault where token `i` is the second sign of `+=` or `++`."""
+        sign = self.texts[i - 1] + self.texts[i] if i and self.ends[i - 1] == self.starts[i] else ""
+        if sign == "++" or (sign[:-1] in INFIX and sign.endswith("=")):
+            hint = f"a value gets another name: `let %y = %x {sign[0]} 2;`"
+            self.fault(
+                "unexpected-token", f"there is no `{sign}`: no variable changes", i - 1, to=i, hint=hint
+            )

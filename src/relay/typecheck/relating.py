@@ -137,7 +137,8 @@ class Relating(Unifier):
             raise Silenced
         if type(t) is TypeVar:
             raise Stuck
-        raise Fault("expected-tuple", f"expected a tuple, found {show(t)}")
+        hint = "a tuple is `(a, b)`, in parentheses; `[a, b]` is one tensor"
+        raise Fault("expected-tuple", f"expected a tuple, found {show(t)}", hint=hint)
 
     def field(self, t: Any, name: str) -> Type:
         """See `Typing`."""

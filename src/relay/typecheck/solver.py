@@ -248,6 +248,8 @@ class Solver(Relating):
 
 def _operands_hint(op: Operator, has_more: bool) -> str:
     """What the operands of an operator are; with more of them, what takes an attribute that is computed."""
+    if has_more and op.more_means:
+        return op.more_means
     names = ", ".join(op.operands)
     hint = f"its operands are {names}" if names else "it has no operands"
     computed = computed_hint(type(op)) if has_more else ""

@@ -208,7 +208,7 @@ class PRelu(SameType):
 
     def infer(self, t: Typing, data: Type, alpha: Type) -> Type:
         shape = t.shape(data)
-        axis = axis_of(t, self.axis, len(shape))
+        axis = axis_of(t, self.axis, len(shape), of="`data`")
         t.equal(
             alpha, TensorType((shape[axis],), t.dtype(data)), why="`nn.prelu` has one slope for each channel"
         )

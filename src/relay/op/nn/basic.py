@@ -40,7 +40,7 @@ class BiasAdd(SameType):
 
     def infer(self, t: Typing, data: Type, bias: Type) -> Type:
         shape = t.shape(data)
-        channels = shape[axis_of(t, self.axis, len(shape))]
+        channels = shape[axis_of(t, self.axis, len(shape), of="`data`")]
         (n,) = t.shape(bias, 1, "the bias")
         a, b = t.static(channels), t.static(n)
         if a is not None and b is not None and a != b:

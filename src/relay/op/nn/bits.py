@@ -63,7 +63,7 @@ class BitPack(Composite):
             attribute_fault(t, "bits", self.bits, f"a word has {word} bits")
         t.require(word, "divides", shape[at], "words are full")
         shape[at] = floor_divide(shape[at], word)
-        shape.insert(axis_of(t, self.bit_axis, len(shape) + 1, "bit_axis"), self.bits)
+        shape.insert(axis_of(t, self.bit_axis, len(shape) + 1, "bit_axis", "the result"), self.bits)
         return TensorType(shape, self.pack_type)
 
     def decompose(self, types: Any, data: Expr) -> Expr:

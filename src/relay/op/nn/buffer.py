@@ -26,7 +26,7 @@ class FifoBuffer(Composite):
     def infer(self, t: Typing, data: Type, buffer: Type) -> Type:
         own, held = t.shape(data), t.shape(buffer)
         t.equal(t.dtype(data), t.dtype(buffer), why="data and buffer have one dtype")
-        at = axis_of(t, self.axis, len(held))
+        at = axis_of(t, self.axis, len(held), of="`buffer`")
         if len(own) != len(held):
             t.fail("rank-mismatch", f"data of rank {len(own)} do not fit a buffer of rank {len(held)}")
         for k, (a, b) in enumerate(zip(own, held, strict=True)):

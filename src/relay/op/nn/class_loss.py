@@ -48,7 +48,7 @@ class SoftmaxCrossEntropy(Composite):
         if not 0 <= self.label_smoothing <= 1:
             attribute_fault(t, "label_smoothing", self.label_smoothing, "it is a share, from 0 to 1")
         shape = t.shape(predictions)
-        axis = axis_of(t, self.class_axis(len(shape)), len(shape))
+        axis = axis_of(t, self.class_axis(len(shape)), len(shape), of="`predictions`")
         rest = (*shape[:axis], *shape[axis + 1 :])
         t.equal(
             t.tensor(labels).shape,

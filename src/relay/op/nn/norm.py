@@ -106,7 +106,7 @@ class BatchNorm(Composite):
         self, t: Typing, data: Type, gamma: Type, beta: Type, moving_mean: Type, moving_var: Type
     ) -> Type:
         shape = t.shape(data)
-        channels = shape[axis_of(t, self.axis, len(shape))]
+        channels = shape[axis_of(t, self.axis, len(shape), of="`data`")]
         per_channel(
             t,
             data,
@@ -158,7 +158,9 @@ class _Affine(SameType, Composite):
     def check(self, t: Typing, data: Type, gamma: Type, beta: Type, axis: int) -> tuple[Dim, ...]:
         """The data's shape, of which `gamma` and `beta` have the channels."""
         shape = t.shape(data)
-        per_channel(t, data, shape[axis_of(t, axis, len(shape))], self.name, gamma=gamma, beta=beta)
+        per_channel(
+            t, data, shape[axis_of(t, axis, len(shape), of="`data`")], self.name, gamma=gamma, beta=beta
+        )
         return shape
 
     def affine(self, x: Expr, gamma: Expr, beta: Expr, axis: int, rank: int, dtype: Any) -> Expr:
@@ -251,7 +253,7 @@ class RmsNorm(SameType, Composite):
 
     def infer(self, t: Typing, data: Type, gamma: Type | None = None) -> Type:
         shape = t.shape(data)
-        channels = shape[axis_of(t, self.axis, len(shape))]
+        channels = shape[axis_of(t, self.axis, len(shape), of="`data`")]
         if gamma is not None:
             per_channel(t, data, channels, self.name, gamma=gamma)
         return data

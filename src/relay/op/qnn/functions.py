@@ -163,7 +163,7 @@ class QnnSoftmax(Function):
     samples = (sample("2x3 int8", A, P, C, Q), sample("2x3x2 uint8", A, P, C, P, axis=1))
 
     def infer(self, t: Typing, data: Type, *scales: Type) -> Type:
-        axis_of(t, self.axis, len(t.shape(data)))
+        axis_of(t, self.axis, len(t.shape(data)), of="`data`")
         return super().infer(t, data, *scales)
 
     def value(self, x: Term) -> Term:

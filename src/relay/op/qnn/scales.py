@@ -30,7 +30,11 @@ def check_scale(t: Typing, data: Type, scale: Type, zero: Type, axis: int, what:
             t.fail("rank-mismatch", f"a scale or zero point of the {what} is a scalar or a vector")
         if shape and t.static(shape[0]) != 1:
             own = t.shape(data)
-            t.equal(shape[0], own[axis_of(t, axis, len(own))], why=f"the {what} has a scale for each place")
+            t.equal(
+                shape[0],
+                own[axis_of(t, axis, len(own), of=f"the {what}")],
+                why=f"the {what} has a scale for each place",
+            )
 
 
 def check_number(t: Typing, *numbers: Type) -> None:
