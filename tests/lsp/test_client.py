@@ -1,5 +1,6 @@
 """The language server as an editor meets it: a client starts it and speaks the protocol with it."""
 
+import asyncio
 import sys
 from pathlib import Path
 
@@ -9,6 +10,12 @@ pytestmark = pytest.mark.extras
 pytest_lsp = pytest.importorskip("pytest_lsp")
 pytest_asyncio = pytest.importorskip("pytest_asyncio")
 from lsprotocol import types as t  # noqa: E402
+from pytest_lsp.client import (  # noqa: E402
+    DEFAULT_CLIENT_FEATURES,
+    LanguageClient,
+    default_converter,
+    register_lsp_features,
+)
 
 PROGRAM = """\
 import "std/list"
@@ -28,10 +35,40 @@ def @main(%l: Layer[4, 3], %x: Tensor[(2, 3), float32]) {
 """
 
 
+class Published:
+    """The last diagnostics of each document that nobody has asked for.
+
+    The library's own way to wait for a notification misses one that comes together with another.
+    """
+
+    def __init__(self) -> None:
+        self.last: dict[str, t.PublishDiagnosticsParams] = {}
+        self.changed = asyncio.Event()
+
+    def take(self, params: t.PublishDiagnosticsParams) -> None:
+        self.last[params.uri] = params
+        self.changed.set()
+
+    async def of(self, uri: str, version: int) -> list[t.Diagnostic]:
+        """Those of a version of a document, each given once."""
+        while (found := self.last.get(uri)) is None or found.version != version:
+            self.changed.clear()
+            await self.changed.wait()
+        del self.last[uri]
+        return list(found.diagnostics)
+
+
 @pytest_asyncio.fixture
 async def client(tmp_path: Path):
     config = pytest_lsp.ClientServerConfig(server_command=[sys.executable, "-m", "relay", "lsp"])
-    made = pytest_lsp.make_test_lsp_client()
+    made = LanguageClient(converter_factory=default_converter)
+    published = Published()
+
+    def publish(client: LanguageClient, params: t.PublishDiagnosticsParams) -> None:
+        published.take(params)
+
+    register_lsp_features(made, {**DEFAULT_CLIENT_FEATURES, t.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS: publish})
+    made.published = published
     await made.start_io(*config.server_command)
     params = t.InitializeParams(
         capabilities=pytest_lsp.client_capabilities("visual-studio-code"),
@@ -84,10 +121,7 @@ class Editor:
 
     async def diagnostics(self) -> list[t.Diagnostic]:
         """Those of the text as it is now."""
-        while True:
-            found = await self.client.wait_for_notification("textDocument/publishDiagnostics")
-            if found.uri == self.uri and found.version == self.version:
-                return list(found.diagnostics)
+        return await self.client.published.of(self.uri, self.version)
 
 
 @pytest.fixture
