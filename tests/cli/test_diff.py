@@ -27,6 +27,28 @@ def @come(%x: float32) { %x }
 """
 
 
+def test_folders_are_compared_program_by_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in (
+        ("a/same.relay", OLD), ("a/inner/x.relay", OLD), ("a/gone.relay", "def @g() { 1 }"),
+        ("b/same.relay", OLD), ("b/inner/x.relay", NEW),
+    ):  # fmt: skip
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(text)
+    ran = cli("diff", "a", "b")
+    assert ran.status == 1
+    heads = [line for line in ran.output.splitlines() if not line.startswith(" ")]
+    assert heads[:3] == ["gone.relay:", "- @g", "inner/x.relay:"]
+    assert "same.relay:" not in heads
+    assert {d["file"] for d in json.loads(cli("diff", "--json", "a", "b").output)} == {
+        "gone.relay",
+        "inner/x.relay",
+    }
+    assert cli("diff", "a", "a").status == 0
+    ran = cli("diff", "a", "a/same.relay")
+    assert (ran.status, ran.output.partition("\n")[0]) == (1, "error[cannot-read]: `a` is a directory")
+
+
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -28,6 +28,35 @@ def test_diagnostics_of_files_and_folders(tmp_path: Path) -> None:
     assert cli("check", "--json", "--types", str(tmp_path)).status == 2
 
 
+def test_results_have_their_values_dtypes_and_shapes(tmp_path: Path) -> None:
+    program = tmp_path / "program.relay"
+    program.write_text(
+        'import "std/list"\n'
+        "def @main(%x: Tensor[(n,), float32]) {\n"
+        '  (%x * 2.0, (cast(%x, bfloat16), "a"), [| 1, 2 |], sum(%x) > 1.0)\n}\n'
+    )
+    for backend in ("native", "interpreter"):
+        ran = cli("run", str(program), "[1.0, 2.5]", "--json", "--backend", backend)
+        found = json.loads(ran.output)
+        assert found["value"] == [[2.0, 5.0], [[1.0, 2.5], "a"], [1, 2], True]
+        assert [(p["name"], p["type"], p["dtype"], p["shape"]) for p in found["parts"]] == [
+            ("result.0", "Tensor[(2,), float32]", "float32", [2]),
+            ("result.1.0", "Tensor[(2,), bfloat16]", "bfloat16", [2]),
+            ("result.1.1", "string", "string", []),
+            ("result.2", "List", None, None),
+            ("result.3", "bool", "bool", []),
+        ]
+
+
+def test_results_in_json_are_not_written_to_a_file_or_profiled_too(tmp_path: Path) -> None:
+    program = tmp_path / "program.relay"
+    program.write_text("def @main(%x: int32) { (fn () { %x }, 1) }\n")
+    assert cli("run", str(program), "1", "--json", "--output", "x.npz").status == 2
+    assert "omit --json" in cli("run", str(program), "1", "--json", "--profile").output
+    ran = cli("run", str(program), "1", "--json")
+    assert ran.output.startswith("error[not-tensors]")
+
+
 def test_manuals() -> None:
     assert len(printed("ops")) == len(registry)
     (relu,) = printed("ops", "nn.relu")

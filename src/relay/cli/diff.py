@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from difflib import unified_diff
+from pathlib import Path
 from typing import Any
 
 import click
 
-from relay.cli.files import display_name, read_module
+from relay.cli.files import display_name, programs, read_module
 from relay.cli.progress import progress
 from relay.ir.module import IRModule
 
@@ -33,25 +34,47 @@ class Difference:
 @click.argument("old")
 @click.argument("new")
 def diff(old: str, new: str, as_json: bool) -> int:
-    """Print what differs between the programs in OLD and NEW, by definition (`-` is standard input).
+    """Print what differs between the programs in OLD and NEW, by definition (`-` is standard input; of two
+    folders, between the programs in them that have the same name).
 
     Names of variables, comments and layout make no difference, nor does sugar.  The exit status is 1 if there
     is a difference.
     """
     with progress("comparing"):
-        before, after = read_module(old), read_module(new)
-        found = list(differences(before, after))
+        found = {name: list(differences(*both)) for name, both in pairs(old, new).items()}
     if as_json:
-        listing = [{"name": d.name, "kind": d.kind, "place": d.place, "lines": list(d.lines)} for d in found]
+        listing = [{"file": name, **asdict(d)} for name, several in found.items() for d in several]
         click.echo(json.dumps(listing, indent=2))
-    else:
-        for d in found:
+        return 1 if listing else 0
+    for name, several in found.items():
+        if several and name:
+            click.echo(f"{name}:")
+        for d in several:
             click.echo(f"{SIGNS[d.kind]} {d.name}" + (f": {d.place}" if d.place else ""))
             for line in d.lines:
                 click.echo(f"    {line}")
-        if not found:
-            click.echo(f"{display_name(old)} and {display_name(new)} are the same program", err=True)
-    return 1 if found else 0
+    if not any(found.values()):
+        what = "have the same programs" if "" not in found else "are the same program"
+        click.echo(f"{display_name(old)} and {display_name(new)} {what}", err=True)
+        return 0
+    return 1
+
+
+def pairs(old: str, new: str) -> dict[str, tuple[IRModule, IRModule]]:
+    """What is compared: two programs, or those of two folders by their names in them, of which one that is in
+    one folder only is compared with an empty program (`cannot-read`).
+    """
+    if not (Path(old).is_dir() and Path(new).is_dir()):
+        return {"": (read_module(old), read_module(new))}
+
+    def by_name(folder: str) -> dict[str, str]:
+        return {str(Path(p).relative_to(folder)): p for p in programs([folder])}
+
+    def read(folder: Mapping[str, str], name: str) -> IRModule:
+        return read_module(folder[name]) if name in folder else IRModule()
+
+    before, after = by_name(old), by_name(new)
+    return {name: (read(before, name), read(after, name)) for name in sorted({*before, *after})}
 
 
 def differences(old: IRModule, new: IRModule) -> Iterator[Difference]:

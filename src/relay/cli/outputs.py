@@ -1,6 +1,7 @@
 """Where results go: `.npz`, `.safetensors` or `.json` files, whole or not at all."""
 
-from collections.abc import Collection
+import json
+from collections.abc import Collection, Iterator
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -8,7 +9,9 @@ import numpy as np
 from relay.cli.files import write_bytes
 from relay.cli.json_values import as_json
 from relay.diagnostic import fail
-from relay.interpreter.value import is_tensor, is_tuple
+from relay.interpreter.value import ConstructorValue, is_tensor, is_tuple
+from relay.ir.dtype import dtype_name
+from relay.ir.type import TensorType
 from relay.text.files import write_atomically
 from relay.text.weights import KNOWN
 
@@ -44,15 +47,41 @@ def save(name: str, value: Any) -> None:
         raise AssertionError("the command looks at the name first")
 
 
-def tensors(value: Any) -> dict[str, np.ndarray[Any, Any]]:
-    """The tensors of a value by name: `result`, or for tuples `result.0`, `result.1.0`, … (`not-tensors`)."""
-    found: dict[str, np.ndarray[Any, Any]] = {}
+def described(value: Any) -> str:
+    """A value as an object of JSON: `value`, as `.json` files have it, and `parts` (`not-tensors`).
+
+    Parts are the value, or the fields of a tuple, those of inner tuples in their place: `name`, as files of
+    tensors have it, `type`, and of a tensor `dtype` and `shape`, which other parts have null.
+    """
+    parts = json.dumps([_part(name, v) for name, v in _parts(value)])
+    return f'{{"value": {as_json(value).rstrip()}, "parts": {parts}}}'
+
+
+def _part(name: str, v: Any) -> dict[str, Any]:
+    if isinstance(v, ConstructorValue):
+        return {"name": name, "type": v.constructor.belong_to.name_hint, "dtype": None, "shape": None}
+    array = np.asarray(v)
+    dtype = "string" if isinstance(v, str) else dtype_name(array.dtype)
+    t = TensorType(array.shape, dtype)
+    return {"name": name, "type": str(t), "dtype": dtype, "shape": [*array.shape]}
+
+
+def _parts(value: Any) -> Iterator[tuple[str, Any]]:
+    """What is in a value besides tuples, by name: `result`, or for tuples `result.0`, `result.1.0`, …"""
     stack: list[tuple[str, Any]] = [("result", value)]
     while stack:
         name, v = stack.pop()
         if is_tuple(v):
             stack += [(f"{name}.{i}", field) for i, field in reversed(list(enumerate(v)))]
-        elif is_tensor(v):
+        else:
+            yield name, v
+
+
+def tensors(value: Any) -> dict[str, np.ndarray[Any, Any]]:
+    """The tensors of a value by name: `result`, or for tuples `result.0`, `result.1.0`, … (`not-tensors`)."""
+    found: dict[str, np.ndarray[Any, Any]] = {}
+    for name, v in _parts(value):
+        if is_tensor(v):
             found[name] = np.asarray(v)
         elif isinstance(v, str):
             found[name] = np.asarray(v, object)

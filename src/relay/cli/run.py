@@ -10,9 +10,10 @@ import click
 from relay.cli.calls import changed, command, converted, program_of, takes_data
 from relay.cli.files import COMPILED, FOR_XLA, STDIN
 from relay.cli.inputs import Input, arrange, read_weights
-from relay.cli.outputs import RESULTS, save
+from relay.cli.outputs import RESULTS, described, save
 from relay.cli.precision import precision_option
 from relay.cli.progress import progress
+from relay.cli.reports import json_option
 from relay.ir.collector import paused
 from relay.ir.expr import Function, GlobalVar
 from relay.ir.module import IRModule
@@ -31,7 +32,7 @@ Examples:
   relay run distance.relay '[1.0, 2.0]' '[4.0, 6.0]'
   relay run model.relay image.npy --weights model.safetensors --output scores.npz
   relay run --backend interpreter model.relay image.npy
-  relay run model.relay scale=0.5 data.npz
+  relay run model.relay scale=0.5 data.npz --json
   relay run model.onnx --input image.npy
   relay run model.pt2 --input image.npy
 """
@@ -43,6 +44,7 @@ Examples:
 @click.option(
     "--output", metavar="FILE", help="Write the result to an .npz, .safetensors or .json file; print nothing."
 )
+@json_option
 @click.option(
     "--backend",
     type=click.Choice(BACKENDS),
@@ -67,6 +69,7 @@ def run(
     entry: str,
     weights: str | None,
     output: str | None,
+    as_json: bool,
     backend: str,
     profile: bool,
     trace: str | None,
@@ -87,6 +90,8 @@ def run(
     refuse_options((file, *args))
     if [file, *args].count(STDIN) > 1:
         raise click.UsageError("standard input can be read only once")
+    if output is not None and as_json:
+        raise click.UsageError("--json prints the result, and --output writes it: give one of them")
     if output is not None and not output.endswith(RESULTS):
         raise click.BadParameter(f"the name must end in {', '.join(RESULTS)}", param_hint="--output")
     is_profiled = profile or trace is not None or html is not None
@@ -94,7 +99,8 @@ def run(
         raise click.BadParameter("the name must end in .html", param_hint="--html")
     if trace is not None and backend == "interpreter":
         raise click.UsageError("--trace is for machine code: omit --backend interpreter")
-    refuse_combinations(file, output, backend, is_profiled, check_nan, batch, precision)
+    printed = "--output" if output is not None else "--json" if as_json else ""
+    refuse_combinations(file, printed, backend, is_profiled, check_nan, batch, precision)
     name = entry.removeprefix("@")
     by_name = {} if weights is None else read_weights(weights)
     if is_profiled:
@@ -109,24 +115,29 @@ def run(
         mod = changed(mod, name, check_nan, batch, precision)
         with progress("running"):
             value = evaluate(mod, name, isinstance(main, Function), inputs, backend)
-    if output is None:
+    if output is not None:
+        save(output, value)
+    elif as_json:
+        click.echo(described(value))
+    else:
         from relay.interpreter.show import show
 
         click.echo(show(value))
-    else:
-        save(output, value)
 
 
 def refuse_combinations(
     file: str,
-    output: str | None,
+    printed: str,
     backend: str,
     is_profiled: bool,
     check_nan: bool,
     batch: str | None,
     precision: str | None,
 ) -> None:
-    """Wrong usage, where options do not go with each other or with the file."""
+    """Wrong usage, where options do not go with each other or with the file.
+
+    `printed` is the option that says where the value goes, if one does.
+    """
     is_compiled, is_native = file.endswith((COMPILED, FOR_XLA)), backend == BACKENDS[0]
     if check_nan and (is_profiled or is_compiled):
         why = "a compiled program needs its source" if is_compiled else "it cannot be profiled"
@@ -135,8 +146,8 @@ def refuse_combinations(
         raise click.UsageError("--batch is for programs that are compiled here")
     if precision is not None and is_compiled:
         raise click.UsageError("--precision is for programs that are compiled here")
-    if is_profiled and (output is not None or backend not in PROFILED):
-        other = "--output" if output is not None else f"--backend {backend}"
+    if is_profiled and (printed or backend not in PROFILED):
+        other = printed or f"--backend {backend}"
         raise click.UsageError(f"--profile, --trace and --html print no value: omit {other}")
     if is_compiled and not is_native:
         raise click.UsageError(f"{file} is a compiled program: --backend {backend} needs its source")
