@@ -1,6 +1,9 @@
 """What is drawn of programs: nodes, groups, edges; as DOT and as SVG."""
 
+import re
+import sys
 import xml.etree.ElementTree as ET
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -130,6 +133,29 @@ def test_dot_is_all_of_it() -> None:
     )
     assert said.status == 0
     assert said.output == (ROOT / "tests/picture/small.dot").read_text()
+
+
+def test_a_model_is_drawn_as_the_program_it_is_imported_as(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx", reason="needs the onnx extra")
+    make, floats = onnx.helper, onnx.TensorProto.FLOAT
+    inputs = [make.make_tensor_value_info(name, floats, ["n", 3]) for name in "ab"]
+    nodes = [make.make_node("Add", ["a", "b"], ["total"]), make.make_node("Relu", ["total"], ["y"])]
+    output = make.make_tensor_value_info("y", floats, ["n", 3])
+    model = make.make_model(make.make_graph(nodes, "net", inputs, [output]), ir_version=8)
+    onnx.save(model, tmp_path / "net.onnx")
+    said = cli("view", str(tmp_path / "net.onnx"), "--dot")
+    assert said.status == 0, said.output
+    drawn = set(re.findall(r'label="(.*?)"', said.output))
+    assert {"@main", "%a", "%b", "%total = add", "%y = nn.relu", "(n, 3) float32"} <= drawn
+
+
+def test_without_onnx_a_model_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    (tmp_path / "net.onnx").write_bytes(b"")
+    said = cli("view", str(tmp_path / "net.onnx"), "--dot")
+    assert said.status == 1
+    assert said.output.startswith("error[cannot-read]: reading ONNX models needs the package `onnx`")
+    assert "pip install 'relay-ir[onnx]'" in said.output
 
 
 def test_svg_needs_no_browser() -> None:

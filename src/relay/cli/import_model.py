@@ -2,10 +2,9 @@
 
 import click
 
-from relay.cli.models import EXPORTED, read_exported
+from relay.cli.models import EXPORTED, imported
 from relay.cli.progress import progress
 from relay.diagnostic import fail
-from relay.ir.module import IRModule
 
 MAX_SIZE_DIGITS = 18
 """The most digits that a size may have: it is a 64-bit integer."""
@@ -60,15 +59,6 @@ def coverage_of(model: str, opset: int | None) -> str:
     from relay.frontend.onnx.report import coverage
 
     return coverage(model, opset)
-
-
-def imported(model: str, shapes: dict[str, tuple[object, ...]], opset: int | None) -> IRModule:
-    """A model as a module."""
-    if model.endswith(EXPORTED):
-        return read_exported(model)[0]
-    from relay.frontend.onnx.api import from_onnx
-
-    return from_onnx(model, shape=shapes, opset=opset)[0]
 
 
 def shape_of(text: str) -> tuple[str, tuple[object, ...]]:

@@ -1,6 +1,6 @@
 """Models of other formats where a program is expected."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from relay.cli.inputs import Input
@@ -46,6 +46,17 @@ def read_exported(file: str) -> tuple[IRModule, dict[str, Input]]:
 
     mod, state = from_pytorch(file)
     return mod, {name: Input(f"{file}:{name}", array) for name, array in state.items()}
+
+
+def imported(
+    model: str, shapes: Mapping[str, tuple[object, ...]] | None = None, opset: int | None = None
+) -> IRModule:
+    """A model as a module; its parameters are constants unless they are inputs, too."""
+    if model.endswith(EXPORTED):
+        return read_exported(model)[0]
+    from relay.frontend.onnx.api import from_onnx
+
+    return from_onnx(model, shape=shapes, opset=opset)[0]
 
 
 def value_of(x: Input) -> Any:

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from relay.cli.files import display_name, read_module
+from relay.cli.models import EXPORTED, SUFFIX, imported
 from relay.cli.progress import progress
 from relay.diagnostic import Report
 
@@ -15,6 +16,7 @@ Examples:
   relay view model.relay
   relay view model.relay --output model.html
   relay view model.relay --svg > model.svg
+  relay view model.onnx --output model.html
   relay view model.relay --dot | dot -Tpdf > model.pdf
 """
 
@@ -28,7 +30,8 @@ Examples:
 )
 @click.argument("file")
 def view(file: str, output: str | None, kind: str | None, no_fusion: bool) -> None:
-    """Draw the program in FILE (`-` is standard input), and show it in a browser.
+    """Draw the program in FILE (`-` is standard input; or an ONNX model, or an exported program of PyTorch),
+    and show it in a browser.
 
     Its page stands alone: definitions, branches and groups of operators open and close, a search finds
     nodes, and the text of the program is beside them.
@@ -41,7 +44,7 @@ def view(file: str, output: str | None, kind: str | None, no_fusion: bool) -> No
 
     warnings = Report()
     with progress("drawing"):
-        mod = read_module(file, warnings)
+        mod = imported(file) if file.endswith((SUFFIX, EXPORTED)) else read_module(file, warnings)
         found = draw(mod, Path(display_name(file)).name, fused=not no_fusion)
         text = None if kind is None else found.kind(kind)()
     if text is not None:
