@@ -130,6 +130,65 @@ def test_a_network_is_turned_at_its_edges_alone(network) -> None:
     assert str(out).count("transpose(") == 1
 
 
+IMAGE = "%x: Tensor[(2, 4, 6, 6), float64]"
+ROIS = "[[0.0, 1.0, 0.0, 4.0, 5.0], [1.0, 0.0, 2.0, 3.0, 3.0]]"
+NAMED = {
+    "nn.max_pool2d": "nn.max_pool2d(%x, pool_size=(3, 2), strides=(2, 1), padding=(1, 0))",
+    "nn.avg_pool2d": "nn.relu(nn.avg_pool2d(%x, pool_size=(2, 2)))",
+    "nn.global_avg_pool2d": "nn.global_avg_pool2d(%x)",
+    "nn.adaptive_max_pool2d": "nn.adaptive_max_pool2d(%x, output_size=(3, 2))",
+    "nn.upsampling": "nn.upsampling(%x, scale_h=2.0, scale_w=2.0)",
+    "image.resize2d": 'exp(image.resize2d(%x, size=(4, 9), method="linear"))',
+    "vision.roi_align": f"vision.roi_align(%x, {ROIS}, pooled_size=(2, 3), sample_ratio=2)",
+    "vision.roi_pool": f"vision.roi_pool(%x, {ROIS}, pooled_size=(2, 3))",
+    "image.crop_and_resize": "image.crop_and_resize(%x, [[0.0, 0.1, 0.5, 1.2]], [1], crop_size=(3, 4))",
+    "nn.deformable_conv2d": 'nn.deformable_conv2d(%x, cast(full(0.3, shape=(2, 8, 5, 5)), dtype="float64"), '
+    'cast(full(0.5, shape=(3, 4, 2, 2)), dtype="float64"))',
+    "nn.conv2d_transpose": 'nn.conv2d_transpose(%x, ones(shape=(4, 3, 2, 2), dtype="float64"), strides=2)',
+}
+"""Programs by the operator whose layout is asked for."""
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_every_operator_with_a_layout_is_brought_to_another(name: str) -> None:
+    mod = program(f"def @main({IMAGE}) {{ {NAMED[name]} }}")
+    out = verified(passes.ConvertLayout({name: ["NHWC", "default"]})(mod))
+    assert 'ayout="NHWC"' in str(out)
+    same(mod, out, [np.random.default_rng(0).standard_normal((2, 4, 6, 6))])
+    back = passes.ConvertLayout({name: ["NCHW", "default"]})(out)
+    assert "NHWC" not in str(passes.fold_constants(back))
+    same(mod, back, [np.random.default_rng(0).standard_normal((2, 4, 6, 6))])
+
+
+QUANTISED = [
+    "%y",
+    "qnn.requantize(%y, [0.25, 0.5, 0.125, 1.0], [0, 0, 0, 0], 0.5, 3, axis=1)",
+    "qnn.dequantize(%y, [0.25, 0.5, 0.125, 1.0], [0, 0, 0, 0], axis=1)",
+    "qnn.add(%q, %q, [0.25, 0.5, 0.125, 1.0], [1, 2, 3, 4], 0.5, 1, 0.3, 2, lhs_axis=1)",
+    "qnn.mul(%q, %q, 0.25, 1, 0.5, 1, 0.3, 2)",
+    "qnn.concatenate((%q, %q), (0.25, 0.5), (1, 2), 0.3, 0, axis=1)",
+    'qnn.avg_pool2d(%q, 0.5, 1, 0.25, 0, pool_size=(2, 2), layout="NCHW")',
+    "qnn.tanh(%q, 0.5, 1, 0.1, 0)",
+    "qnn.leaky_relu(%q, 0.5, 1, 0.1, 0, alpha=0.3)",
+    "qnn.softmax(%q, 0.05, 1, 0.01, 0, axis=1)",
+]
+
+
+@pytest.mark.parametrize("body", QUANTISED)
+@pytest.mark.parametrize("layouts", [["NHWC", "default"], ["NHWC", "OHWI"], ["NHCW", "HWIO"]])
+def test_quantised_convolutions_and_what_goes_along_with_them(body: str, layouts: list[str]) -> None:
+    mod = program(f"""def @main(%x: Tensor[(2, 3, 6, 5), int8], %w: Tensor[(4, 3, 2, 3), int8]) {{
+      let %y = qnn.conv2d(%x, %w, 3, [1, -2, 0, 4], 0.5, [0.1, 0.2, 0.3, 0.4], padding=(1, 1));
+      let %q = qnn.requantize(%y, 0.02, 0, 0.5, 1);
+      {body}
+    }}""")
+    out = verified(passes.ConvertLayout({"qnn.conv2d": layouts})(mod))
+    assert str(passes.dead_code(out)).count("transpose(") <= 3
+    rng = np.random.default_rng(0)
+    args = [rng.integers(-99, 99, s).astype("int8") for s in ((2, 3, 6, 5), (4, 3, 2, 3))]
+    same(mod, out, args)
+
+
 def test_a_program_without_convolutions_stays() -> None:
     mod = program("def @main(%x: Tensor[(1, 2, 4, 4), f32]) { nn.max_pool2d(nn.relu(%x), pool_size=(2, 2)) }")
     assert passes.convert_layout(mod) is mod

@@ -1,22 +1,20 @@
 """Layouts: the axes of images in the order in which machine code is quickest, in all of a definition."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from relay.diagnostic import fail
 from relay.ir.expr import Call, Expr, Function
 from relay.ir.module import IRModule
 from relay.ir.walk import post_order
 from relay.op.base import Operator
-from relay.op.nn.conv import Conv, Convolution
-from relay.op.nn.conv_transpose import Conv2DTranspose
-from relay.op.nn.conv_weight import ConvBackwardWeight
-from relay.op.nn.layout import SPATIAL, positions
+from relay.op.nn.conv import Convolution
+from relay.op.nn.layout import SPATIAL
 from relay.op.registry import registry
 from relay.op.reshape import Transpose
 from relay.transform.passes.algebra_shapes import SHAPES
 from relay.transform.passes.dead_code import dead_code
+from relay.transform.passes.layout_changes import change, default_layout
 from relay.transform.passes.layout_propagation import Turned, Turning
 from relay.transform.passes.layout_rules import Rule, turning
 from relay.transform.rewriting.anf_conversion import anf
@@ -33,17 +31,19 @@ AROUND_RESHAPES = {Transpose: SHAPES.table()[Transpose]}
 """Rules of the transposes that are left around a reshape, as between a sequence and an image."""
 Wanted = Mapping[type[Operator], tuple[str, str]] | None
 """The same by operators; None is channels last for all convolutions."""
+HINT = "operators that have layouts are named, with an order of N, C and the spatial axes"
 
 
 @module_pass("convert_layout", keeps=(ANF,), opt_level=2, public="ConvertLayout")
 def convert_layout(mod: IRModule, *, desired_layouts: dict[str, list[str]] | None = None) -> IRModule:
     """Convert convolutions, and the operators between them, to other layouts: channels last by default.
 
-    `desired_layouts` maps the name of a convolution to the layout of its data and that of its weight, or
-    `"default"`.  Definitions without such a convolution are left alone, because a transposition costs a pass
-    over memory and other operators gain nothing from it.  Tensors are transposed where they enter and leave;
-    operators that work on any axes (elementwise operators, pooling, normalisation, sums) take the layout of
-    their operands.  Constants are transposed at compile time.
+    `desired_layouts` maps the name of an operator that has layouts (convolutions and pooling, quantised ones
+    too, `nn.deformable_conv2d`, `image.resize2d`, `vision.roi_align`, …) to the layout of its data and, if it
+    has a weight, that of its weight, or `"default"`.  Definitions without such an operator are left alone,
+    because a transposition costs a pass over memory and other operators gain nothing from it.  Tensors are
+    transposed where they enter and leave; operators that work on any axes (elementwise operators, pooling,
+    normalisation, sums) take the layout of their operands.  Constants are transposed at compile time.
 
     >>> show(convert_layout, '''
     ... def @main(%x: Tensor[(1, 3, 8, 8), f32], %w: Tensor[(4, 3, 3, 3), f32], %b: Tensor[(4,), f32]) {
@@ -78,17 +78,14 @@ def checked(desired: Layouts | None) -> Wanted:
     found: dict[type[Operator], tuple[str, str]] = {}
     for name, (data, *weight) in desired.items():
         cls = registry.get(name)
-        axes = "" if cls is None or not issubclass(cls, Convolution) else "NC" + SPATIAL[cls.rank]
-        if sorted(data) != sorted(axes):
-            hint = "names are those of convolutions, layouts orders of N, C and the spatial axes"
-            fail("bad-layout", f"`{name}` cannot have the layout {data!r}", hint=hint)
-        assert cls is not None
+        if cls is None or change[cls] is None or sorted(data) != sorted(default_layout(cls)):
+            fail("bad-layout", f"`{name}` cannot have the layout {data!r}", hint=HINT)
         found[cls] = data, weight[0] if weight else "default"
     return found
 
 
 def has_layouts(root: Expr, wanted: Wanted) -> bool:
-    """Whether a definition has a convolution whose layout is to be another."""
+    """Whether a definition has an operator whose layout is to be another."""
     kinds = (Convolution,) if wanted is None else tuple(wanted)
     return isinstance(root, Function) and any(
         type(e) is Call and isinstance(e.attrs, kinds) for e in post_order(root)
@@ -96,57 +93,19 @@ def has_layouts(root: Expr, wanted: Wanted) -> bool:
 
 
 def rule_for(wanted: Wanted) -> Rule:
-    """What becomes of a call of an operator, if that is wanted of convolutions."""
+    """What becomes of a call of an operator, if layouts are wanted of some."""
 
     def rule(w: Turning, e: Call) -> Turned | None:
         op: Any = e.attrs
-        if not isinstance(op, Convolution):
-            change = turning[op]
-            return None if change is None else change(w, e)
-        if wanted is None:
-            return convolved(w, e, f"N{SPATIAL[op.rank]}C", "default")
-        return convolved(w, e, *wanted[type(op)]) if type(op) in wanted else None
+        asked = None
+        if wanted is not None:
+            asked = wanted.get(cast("type[Operator]", type(op)))
+        elif isinstance(op, Convolution):
+            asked = f"N{SPATIAL[op.rank]}C", "default"
+        if asked is not None:
+            make = change[op]
+            return None if make is None else make(w, e, *asked)
+        follow = turning[op]
+        return None if follow is None else follow(w, e)
 
     return rule
-
-
-def convolved(w: Turning, e: Call, layout: str, kernel: str) -> Turned | None:
-    """A convolution, or one of its derivatives, on data in a layout, and with a weight in another."""
-    op: Any = e.attrs
-    x, y = e.args
-    if w.shape(x) is None or w.shape(y) is None:
-        return None
-    if isinstance(op, ConvBackwardWeight):
-        data = [w.in_order(x, positions(op.grad_layout, layout))]
-        data += [w.in_order(y, positions(op.data_layout, layout))]
-        kernel = usual(w, e, layout)
-        made = replace(op, grad_layout=layout, data_layout=layout, kernel_layout=kernel)
-        return w.applied(e, made, data, positions(op.kernel_layout, kernel))
-    if kernel == "default":
-        kernel = usual(w, e, layout)
-    args = [w.in_order(x, positions(op.data_layout, layout))]
-    args += [w.in_order(y, positions(op.kernel_layout, kernel))]
-    made = replace(op, data_layout=layout, kernel_layout=kernel, out_layout="")
-    return w.applied(e, made, args, positions(op.out_layout or op.data_layout, layout))
-
-
-def usual(w: Turning, e: Call, layout: str) -> str:
-    """The layout of a weight that goes with a layout of data: the channels of the result where those of the
-    data are.  One array serves a convolution and its derivative.
-    """
-    op: Any = e.attrs
-    if layout[-1] != "C":
-        return op.kernel_axes
-    swapped = type(op) is Conv2DTranspose
-    several = isinstance(op, Conv) and op.attributes()["groups"] > 1 and is_split(w, e)
-    return SPATIAL[op.rank] + ("OI" if swapped or several else "IO")
-
-
-def is_split(w: Turning, e: Call) -> bool:
-    """Whether the weight has several filters for each channel of the data: `(channels, multiple, ...)`."""
-    op: Any = e.attrs
-    data, weight = w.shape(e.args[0]), w.shape(e.args[1])
-    assert data is not None
-    assert weight is not None
-    per_group = weight[op.kernel_layout.index("I")]
-    return data[op.data_layout.index("C")] == op.groups and per_group != 1

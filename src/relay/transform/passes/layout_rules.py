@@ -17,6 +17,8 @@ from relay.op.broadcast import CollapseSumTo, Where
 from relay.op.cast import Cast
 from relay.op.column import Column
 from relay.op.family import Broadcast, Elementwise
+from relay.op.image.resize import Resize
+from relay.op.image.sample import CropAndResize
 from relay.op.join import Concatenate, Split
 from relay.op.layout import DepthToSpace, SpaceToDepth
 from relay.op.nn.activation import AlongAxis, PRelu
@@ -30,11 +32,16 @@ from relay.op.nn.pool import Average, Greatest
 from relay.op.nn.pool_rules import MaxTangent, PoolingGradient
 from relay.op.nn.upsample import Upsample, UpsampleGradient
 from relay.op.pad import MirrorPad, Pad
+from relay.op.qnn.arithmetic import Pairwise, QnnAvgPool2D, QnnConcatenate
+from relay.op.qnn.convert import Dequantize, Quantize, Requantize
+from relay.op.qnn.functions import Function as QnnFunction
+from relay.op.qnn.functions import QnnLeakyRelu, QnnSoftmax
 from relay.op.reduce import Along, Sum
 from relay.op.reshape import Reshape, Reshaping, Transpose
 from relay.op.scan import Scan
 from relay.op.slice import SliceLike, StridedSlice
 from relay.op.statistics import MeanStd, MeanVariance
+from relay.op.vision.regions import RoiAlign, RoiPool
 from relay.transform.passes.layout_propagation import Order, Turned, Turning
 from relay.transform.rewriting.rewriter import call
 
@@ -71,6 +78,25 @@ def _pointwise(w: Turning, e: Call) -> Turned | None:
     return w.applied(e, e.attrs, [w.in_order(a, order) for a in e.args], order)
 
 
+@ruled(Pairwise)
+def _quantised_pair(w: Turning, e: Call) -> Turned | None:
+    shape, op = w.shape(e), e.attrs
+    order = None if shape is None else w.common_order(e.args[:2], len(shape))
+    if order is None or any(len(w.shape(a) or ()) != len(order) for a in e.args[:2]):
+        return None
+    axes = [order.index(axis % len(order)) for axis in (op.lhs_axis, op.rhs_axis)]
+    args = [*[w.in_order(a, order) for a in e.args[:2]], *map(w.as_was, e.args[2:])]
+    return w.applied(e, replace(op, lhs_axis=axes[0], rhs_axis=axes[1]), args, order)
+
+
+@ruled(QnnFunction, QnnLeakyRelu)
+def _quantised_function(w: Turning, e: Call) -> Turned | None:
+    order = order_of_data(w, e)
+    if order is None:
+        return None
+    return w.applied(e, e.attrs, [w.in_order(e.args[0], order), *map(w.as_was, e.args[1:])], order)
+
+
 @ruled(Dropout)
 def _turn_dropout(w: Turning, e: Call) -> Turned | None:
     order = order_of_data(w, e)
@@ -84,7 +110,7 @@ def _turn_dropout(w: Turning, e: Call) -> Turned | None:
 # --- along an axis ---
 
 
-@ruled(BiasAdd, PRelu, AlongAxis, LRN, LayerNorm, RmsNorm, Scan)
+@ruled(BiasAdd, PRelu, AlongAxis, LRN, LayerNorm, RmsNorm, Scan, Quantize, Dequantize, Requantize, QnnSoftmax)
 def along(w: Turning, e: Call) -> Turned | None:
     """An operator along one axis of its first operand; the others have no axes that are turned."""
     order, axis = order_of_data(w, e), e.attrs.axis
@@ -143,9 +169,9 @@ def ranks(numbers: Sequence[int]) -> Order:
 # --- parts, and what is made of parts ---
 
 
-@ruled(Concatenate)
+@ruled(Concatenate, QnnConcatenate)
 def _concatenate(w: Turning, e: Call) -> Turned | None:
-    (parts,) = e.args
+    parts, *scales = e.args
     parts, shape = w.values.get(parts, parts), w.shape(e)
     if not isinstance(parts, Tuple) or shape is None:
         return None
@@ -154,7 +180,7 @@ def _concatenate(w: Turning, e: Call) -> Turned | None:
         return None
     fields = Tuple(tuple([w.in_order(f, order) for f in parts.fields]), span=parts.span)
     op = replace(e.attrs, axis=order.index(e.attrs.axis % len(order)))
-    return w.applied(e, op, [fields], order)
+    return w.applied(e, op, [fields, *map(w.as_was, scales)], order)
 
 
 @ruled(Split)
@@ -278,3 +304,24 @@ def _of_images(w: Turning, e: Call) -> Turned | None:
     changed = {"layout": now, **({"out_layout": ""} if hasattr(op, "out_layout") else {})}
     result = layout if isinstance(op, PoolingGradient) else pooled
     return w.applied(e, replace(op, **changed), args, positions(result, now))
+
+
+@ruled(Resize, CropAndResize, RoiAlign, RoiPool, QnnAvgPool2D)
+def _of_one_image(w: Turning, e: Call) -> Turned | None:
+    order = order_of_data(w, e)
+    if order is None:
+        return None
+    return image_in_layout(w, e, "".join([e.attrs.layout[i] for i in order]))
+
+
+def image_in_layout(w: Turning, e: Call, layout: str) -> Turned:
+    """An operator whose first operand is an image, with that and the result in a layout."""
+    op: Any = e.attrs
+    fields = {"layout": layout}
+    before = after = op.layout
+    if "out_layout" in op.attributes():
+        fields["out_layout"] = ""
+        after = op.out_layout or before
+    data, *others = e.args
+    args = [w.in_order(data, positions(before, layout)), *map(w.as_was, others)]
+    return w.applied(e, replace(op, **fields), args, positions(after, layout))

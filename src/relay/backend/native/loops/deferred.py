@@ -287,7 +287,7 @@ class Rows:
             b.for_each([self.sizes[a] for a in self.axes], (), put, any_order=True)
 
     def are_in(self, x: Deferred) -> bool:
-        """Whether a tensor has an element for each number of the rows: sizes like theirs, but for axes of 1."""
+        """Whether a tensor has an element for each number of the rows: their sizes, but for axes of 1."""
         return bool(self.axes) and long_axes(x.sizes) == long_axes(self.sizes)
 
     def place_in(self, x: Deferred, index: Sequence[Index]) -> tuple[Index, ...]:
