@@ -131,36 +131,22 @@ def compile_module(
     )
     if target and emit is not None and not is_xla and not as_library:
         raise click.UsageError("--target says what the file is for; --emit writes none")
-    if file == STDIN and output is None and (emit is None or as_library):
-        raise click.UsageError("a program from standard input needs -o FILE")
-    if as_library:
-        assert emit is not None
-        output = library_output(file, emit, output)
-    elif output is not None and not output.endswith(suffix(is_xla)):
-        other = "; `relay export` writes ONNX models" if output.endswith(".onnx") else ""
-        raise click.BadParameter(f"the name must end in {suffix(is_xla)}{other}", param_hint="--output")
+    written = written_file(file, output, emit, is_xla=is_xla, as_library=as_library)
     from relay.driver.compilation import build, named_entries, with_batching
-    from relay.typecheck.infer import infer
 
-    warnings = Report()
-    with progress("checking"):
-        mod = infer(read_module(file, warnings), warnings=warnings)
-    for diagnostic in warnings.diagnostics:
-        click.echo(diagnostic.render() + "\n", err=True)
-    if weights is not None:
-        mod = with_weights(mod, weights)
+    mod = checked_module(file, weights)
     names = named_entries(mod, entry or None)
     if is_xla:
-        name = None if emit is not None else output or default_output(file, is_xla)
-        compile_for_xla(mod, names, target[0], platform, size, topology, precision, name)
+        compile_for_xla(mod, names, target[0], platform, size, topology, precision, written)
         return
     if batch is not None:
         mod = with_batching(mod, names, batch)
     if as_library:
-        assert output is not None
-        compile_to_library(mod, names, target, precision, output)
+        assert written is not None
+        compile_to_library(mod, names, target, precision, written)
         return
-    if emit is not None:
+    if written is None:
+        assert emit is not None
         click.echo(intermediate_code(mod, names, emit, machine, kernels, precision).rstrip("\n"))
         return
     with progress("compiling"):
@@ -168,7 +154,7 @@ def compile_module(
     if report or report_all:
         found = built.report()
         click.echo(found.full() if report_all else str(found))
-    built.export_library(output or default_output(file, is_xla))
+    built.export_library(written)
 
 
 def refuse_beside_loops(emit: str | None, machine: str | None, kernels: bool) -> None:
@@ -179,11 +165,36 @@ def refuse_beside_loops(emit: str | None, machine: str | None, kernels: bool) ->
         raise click.UsageError("--no-kernels goes with --emit loops")
 
 
-def with_weights(mod: IRModule, name: str) -> IRModule:
-    """The module with parameters of `@main` bound to the arrays of a file that have their names."""
-    from relay.driver.arguments import with_params
+def written_file(
+    file: str, output: str | None, emit: str | None, *, is_xla: bool, as_library: bool
+) -> str | None:
+    """The file that is written; None where something is printed instead.  Wrong usage, where it has no name,
+    or one that does not fit.
+    """
+    if file == STDIN and output is None and (emit is None or as_library):
+        raise click.UsageError("a program from standard input needs -o FILE")
+    if as_library:
+        assert emit is not None
+        return library_output(file, emit, output)
+    if output is not None and not output.endswith(suffix(is_xla)):
+        other = "; `relay export` writes ONNX models" if output.endswith(".onnx") else ""
+        raise click.BadParameter(f"the name must end in {suffix(is_xla)}{other}", param_hint="--output")
+    return None if emit is not None else output or default_output(file, is_xla)
 
-    return with_params(mod, weights_of_main(mod, name))
+
+def checked_module(file: str, weights: str | None) -> IRModule:
+    """The program in a file, inferred, with parameters of `@main` bound to the arrays in the file `weights`
+    that have their names; its warnings are printed.
+    """
+    from relay.driver.arguments import with_params
+    from relay.typecheck.infer import infer
+
+    warnings = Report()
+    with progress("checking"):
+        mod = infer(read_module(file, warnings), warnings=warnings)
+    for diagnostic in warnings.diagnostics:
+        click.echo(diagnostic.render() + "\n", err=True)
+    return mod if weights is None else with_params(mod, weights_of_main(mod, weights))
 
 
 def intermediate_code(

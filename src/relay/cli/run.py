@@ -90,13 +90,8 @@ def run(
     refuse_options((file, *args))
     if [file, *args].count(STDIN) > 1:
         raise click.UsageError("standard input can be read only once")
-    if output is not None and as_json:
-        raise click.UsageError("--json prints the result, and --output writes it: give one of them")
-    if output is not None and not output.endswith(RESULTS):
-        raise click.BadParameter(f"the name must end in {', '.join(RESULTS)}", param_hint="--output")
+    refuse_outputs(output, as_json, html)
     is_profiled = profile or trace is not None or html is not None
-    if html is not None and not html.endswith(".html"):
-        raise click.BadParameter("the name must end in .html", param_hint="--html")
     if trace is not None and backend == "interpreter":
         raise click.UsageError("--trace is for machine code: omit --backend interpreter")
     printed = "--output" if output is not None else "--json" if as_json else ""
@@ -123,6 +118,16 @@ def run(
         from relay.interpreter.show import show
 
         click.echo(show(value))
+
+
+def refuse_outputs(output: str | None, as_json: bool, html: str | None) -> None:
+    """Wrong usage, where the result is to go to two places or to a file of another kind."""
+    if output is not None and as_json:
+        raise click.UsageError("--json prints the result, and --output writes it: give one of them")
+    if output is not None and not output.endswith(RESULTS):
+        raise click.BadParameter(f"the name must end in {', '.join(RESULTS)}", param_hint="--output")
+    if html is not None and not html.endswith(".html"):
+        raise click.BadParameter("the name must end in .html", param_hint="--html")
 
 
 def refuse_combinations(

@@ -1,12 +1,17 @@
 """`relay serve MODEL…`: models over HTTP, by the Open Inference Protocol."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from socket import socket
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from relay.cli.precision import precision_option
 from relay.cli.progress import progress
-from relay.cli.served_models import Options, find_models, load_model
+from relay.cli.served_models import Found, Options, find_models, load_model
+
+if TYPE_CHECKING:
+    from relay.serving.state import State
 
 EXAMPLES = """\b
 Examples:
@@ -140,13 +145,7 @@ def serve_models(
     """
     from relay.serving.app import make_app, make_state
     from relay.serving.logs import logger, start_logs
-    from relay.serving.server import (
-        BACKLOG_CONNECTIONS,
-        address_of,
-        bound_socket,
-        check_tls,
-        serve_until_stopped,
-    )
+    from relay.serving.server import bound_socket, check_tls
     from relay.serving.settings import MEBIBYTE, Settings
 
     found = find_models(models)
@@ -171,22 +170,34 @@ def serve_models(
     app = make_app(state)
     start_logs(log_format)
     with bound_socket(host, port) as listening:
-        options = Options(entry.removeprefix("@"), weights, join, threads, precision)
-        for one in found:
-            with progress(f"compiling {one.name}"):
-                model = load_model(one.file, options)
-            state.repository.add(one.name, model, one.version)
-            fields = {"model": one.name, "version": one.version, "joining": model.joining.value}
-            logger.info("model", extra=fields | ({"reason": model.why_alone} if model.why_alone else {}))
-
-        def stop() -> None:
-            if not state.is_draining:
-                logger.info("stopping", extra={"requests": state.in_hand})
-            state.is_draining = True
-
-        listening.listen(BACKLOG_CONNECTIONS)  # clients that come before uvicorn does wait
-        scheme = "http" if tls_certificate is None else "https"
-        address = {"address": f"{scheme}://{address_of(listening)}"}
+        add_models(state, found, Options(entry.removeprefix("@"), weights, join, threads, precision))
         tls = {} if tls_certificate is None else {"ssl_certfile": tls_certificate, "ssl_keyfile": tls_key}
-        serve_until_stopped(app, listening, stop, drain, lambda: logger.info("serving", extra=address), **tls)
+        answer(app, state, listening, drain, tls)
     logger.info("stopped")
+
+
+def add_models(state: "State", found: Sequence[Found], options: Options) -> None:
+    """Compile models, and have them served."""
+    from relay.serving.logs import logger
+
+    for one in found:
+        with progress(f"compiling {one.name}"):
+            model = load_model(one.file, options)
+        state.repository.add(one.name, model, one.version)
+        fields = {"model": one.name, "version": one.version, "joining": model.joining.value}
+        logger.info("model", extra=fields | ({"reason": model.why_alone} if model.why_alone else {}))
+
+
+def answer(app: Any, state: "State", listening: socket, drain_s: float, tls: Mapping[str, Any]) -> None:
+    """Answer requests at a socket until a signal says to stop, then those in hand for `drain_s` seconds."""
+    from relay.serving.logs import logger
+    from relay.serving.server import BACKLOG_CONNECTIONS, address_of, serve_until_stopped
+
+    def stop() -> None:
+        if not state.is_draining:
+            logger.info("stopping", extra={"requests": state.in_hand})
+        state.is_draining = True
+
+    listening.listen(BACKLOG_CONNECTIONS)  # clients that come before uvicorn does wait
+    address = {"address": f"{'https' if tls else 'http'}://{address_of(listening)}"}
+    serve_until_stopped(app, listening, stop, drain_s, lambda: logger.info("serving", extra=address), **tls)
