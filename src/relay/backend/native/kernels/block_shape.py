@@ -22,6 +22,10 @@ CACHE_SET_BYTES = 4096
 """Bytes after which the next line is of the same set of the first level of the cache."""
 ROWS_OF_SET = 4
 """Lines of one set that rows of the first operand may take: half of it."""
+MOST_ROWS_OF_PANEL = 1024
+"""Rows that are read again for each panel, at most, so that the thread that packs a panel is the one that
+multiplies with it: what another has just written takes 8 ns a cache line.
+"""
 MIN_TILES_OF_BLOCK = 4
 """Tiles that a block has below each other for those pieces."""
 EVEN_TILES = 4
@@ -90,6 +94,8 @@ class Shape:
         """Panels that belong together when a block is shared out."""
         self.by_panels = False
         """Whether all rows go over one panel after the other, rather than a block of rows over all panels."""
+        self.packs_late = False
+        """Whether panels are packed when rows go over them."""
         self.first_pitch: Index | None = None
         """Numbers between two rows of the first operand, where tiles read it as it is."""
         self.reads_part = False
@@ -162,17 +168,28 @@ class Shape:
     def read_in_place(self, pitch: Index) -> None:
         """Have tiles read the first operand where it is, with rows so far apart.
 
-        Where rows are few, all of them, or half, go over a panel before the next one: the second operand,
-        which is larger then, is read once.
+        Where rows are few, the second operand, which is larger then, is read once.
         """
         self.first_pitch = pitch
         most = MAX_DEPTH_IN_PLACE
         if self.has_few_rows:
-            self.by_panels = True
-            self.high = self.height_of_blocks(self.parts(self.rows, 2))
+            self.go_by_panels()
+        if self.by_panels:
             most = self.deepest_panel()
         self.rounds = self.b.larger(1, self.parts(self.depth, most))
         self.deep = self.parts(self.depth, self.rounds)
+
+    def go_by_panels(self) -> None:
+        """Have all rows, or half of them, go over a panel before the next one."""
+        self.by_panels = True
+        self.high = self.height_of_blocks(self.parts(self.rows, 2))
+
+    @property
+    def may_pack_late(self) -> bool:
+        """Whether rows are few enough for threads to share panels, and to pack each of these themselves."""
+        sizes = self.rows, self.depth, self.columns
+        known = all(isinstance(n, int) and n > 0 for n in sizes)
+        return known and isinstance(self.rows, int) and 2 * self.height < self.rows <= MOST_ROWS_OF_PANEL
 
     def deepest_panel(self) -> int:
         """The most of the summed dimension that panels have which rows go over one after the other."""

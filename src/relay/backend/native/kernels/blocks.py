@@ -138,7 +138,7 @@ class Blocks(Operands):
             def panel(p: Index, vectors: int) -> None:
                 column = b.plus(left, p)
                 data, pitch = second(column, k)
-                following, _ = second(*self.following(left, p, panels, r))
+                following = data if self.packs_late else second(*self.following(left, p, panels, r))[0]
                 j = b.times(column, self.width)
                 c = self.address(out, b.plus(b.times(top, self.pitch), j), self.size)
                 more: Rest = (pitch, deep, c, self.pitch, b.minus(self.columns, j), adds)

@@ -71,12 +71,14 @@ class Convolutions(Windowed):
         self.outputs = b.quotient(self.sizes[-1], c.groups)
         self.blocks = self.blocks_of(b.times(b.count(self.window), self.inputs))
         self.overlapped = Overlapped.of(self)
+        if self.is_matrix and not isinstance(self.y, Weight) and self.blocks.may_pack_late:
+            self.blocks.go_by_panels()
         if self.reads_in_place:
             self.blocks.read_in_place(self.blocks.depth)
         elif self.overlapped is not None:
             self.blocks = self.blocks_of(self.overlapped.depth * self.blocks.step.group)
             self.blocks.read_lines(self.overlapped.lines, self.overlapped.height)
-        elif not self.is_product:
+        elif not self.packs_first:
             self.blocks.gather()
 
     def blocks_of(self, depth: Index) -> Blocks:
@@ -87,10 +89,11 @@ class Convolutions(Windowed):
         )  # fmt: skip
 
     def keep_in_blocks(self) -> bool:
-        return self.blocks.keep_sums(self.is_product or self.reads_in_place or self.overlapped is not None)
+        return self.blocks.keep_sums(self.packs_first or self.reads_in_place or self.overlapped is not None)
 
     def stays_on_thread(self) -> bool:
-        self.blocks.is_shared = self.overlapped is not None and not self.overlapped.is_small(self.blocks.step)
+        is_large = self.overlapped is not None and not self.overlapped.is_small(self.blocks.step)
+        self.blocks.is_shared = is_large or self.packs_first
         return not self.blocks.is_shared
 
     @property
@@ -101,26 +104,34 @@ class Convolutions(Windowed):
         return ones and not any(c.before)
 
     @property
-    def reads_in_place(self) -> bool:
-        """Whether each place sees the one of the data that it lies on: rows that tiles read where they are,
-        unless all begin in one set of the cache.
-        """
+    def is_matrix(self) -> bool:
+        """Whether each place sees the one of the data that it lies on: the data is a matrix of rows."""
         c = self.convolution
         same = self.sizes[1:-1] == self.x.sizes[1:-1] and all(isinstance(n, int) for n in self.sizes[1:])
         ones = all(n == 1 for n in (*self.window, *c.strides, c.groups)) and not any(c.before)
+        return same and ones and not self.is_product
+
+    @property
+    def packs_first(self) -> bool:
+        """Whether all rows are packed before the first is multiplied."""
+        return self.is_product or (self.blocks.by_panels and not self.reads_in_place)
+
+    @property
+    def reads_in_place(self) -> bool:
+        """Whether tiles read rows of a matrix where they are, unless all begin in one set of the cache."""
         few = self.blocks.has_few_rows or (isinstance(self.outputs, int) and self.outputs <= MANY_FILTERS)
         depth = self.blocks.depth
         pays = (few and self.blocks.are_apart(depth)) or self.blocks.are_short(depth)
-        return same and ones and pays and self.blocks.is_packed(self.x.dtype) and not self.is_product
+        return self.is_matrix and pays and self.blocks.is_packed(self.x.dtype)
 
     def write(self, out: View, put: Put | None) -> None:
         """One group of channels after the other."""
         b, blocks = self.b, self.blocks
         factor = Factor(self.data, self.x.dtype, is_transposed=False)
-        if self.is_product:
+        if self.packs_first:
             blocks.allocate(factor, None)
         self.prepare()
-        reads = self.is_product or self.reads_in_place or self.overlapped is not None
+        reads = self.packs_first or self.reads_in_place or self.overlapped is not None
         geometry = None if reads else self.geometry()
         whole = None if self.overlapped is None else self.overlapped.first(self)
         assert out.data is not None
@@ -180,7 +191,7 @@ class Convolutions(Windowed):
     def first(self, x: Factor) -> First:
         """Rows that are read where they are."""
         b, blocks = self.b, self.blocks
-        if self.is_product:
+        if self.packs_first:
             return blocks.pack_first(x)
         return lambda r, top, rows: blocks.row(
             blocks.address(x.data, b.times(r, blocks.deep), blocks.step.first_size), top
@@ -244,10 +255,14 @@ class Convolutions(Windowed):
 def matrix_of(b: Builder, c: WindowProduct, weight: View, dtype: str) -> Factor:
     """Filters as a stack of matrices, one for each group: where they lie, or a copy of that dtype."""
     spatial = SPATIAL[len(c.strides)]
-    if c.groups == 1 and c.kernel_layout == spatial + c.channels and weight.data is not None:
-        return Factor(weight.data, weight.dtype, is_transposed=False)
     axes = spatial.join(c.channels)
     first, *window, last = put_in(weight.sizes, c.kernel_layout, axes)
+    if c.groups == 1 and weight.data is not None:
+        order = [c.kernel_layout.index(letter) for letter in c.channels]
+        if c.kernel_layout == spatial + c.channels:
+            return Factor(weight.data, weight.dtype, is_transposed=False)
+        if all(n == 1 for n in window):
+            return Factor(weight.data, weight.dtype, is_transposed=order != sorted(order))
     inputs = b.quotient(first, c.groups) if c.is_transposed else first
     outputs = last if c.is_transposed else b.quotient(last, c.groups)
     sizes = [c.groups, *window, inputs, outputs]

@@ -70,6 +70,8 @@ class Matrices(Sums):
             numbers=numbers,
             are_small=are_small(self.y),
         )
+        if self.is_flat and not isinstance(self.y, Weight | BlockMatrix) and self.blocks.may_pack_late:
+            self.blocks.go_by_panels()
         if self.reads_in_place:
             self.blocks.read_in_place(self.blocks.depth)
         elif self.packs_blocks:
@@ -108,7 +110,7 @@ class Matrices(Sums):
         rows, columns = self.blocks.rows, self.sizes[-1]
         if not isinstance(rows, int) or not isinstance(columns, int) or self.stack:
             return False
-        return rows > ROWS and columns > 0 and not self.reads_in_place
+        return rows > ROWS and columns > 0 and not self.reads_in_place and not self.blocks.by_panels
 
     def packed(self) -> Value | None:
         """Where the panels of a weight are."""

@@ -59,6 +59,12 @@ class Operands(Shape):
         dtype = self.step.second_element
         return self.is_read_in_place(y) and self.step.group == 1 and has_masks(self.machine, (dtype,))
 
+    def is_packed_late(self, y: Factor) -> bool:
+        """Whether the thread that multiplies with a panel packs it just before: then it is not fetched from
+        the cache of another one.
+        """
+        return self.by_panels and y.blocks is None and not self.is_read_in_place(y)
+
     def buffer_sizes(self, x: Factor | None, y: Factor | None) -> tuple[Index, Index]:
         """How many numbers operands have when they are packed, those that are not before and have to be."""
         b = self.b
@@ -69,7 +75,7 @@ class Operands(Shape):
             first = b.times(b.times(self.rounds, self.rows), PACKED_PITCH)
         if y is None:
             return first, 0
-        if self.is_cut(y):
+        if self.is_cut(y) or self.is_packed_late(y):
             return first, 0
         panels = 1 if self.is_read_in_place(y) else self.panels
         return first, b.times(b.times(panels, self.depth), self.width)
@@ -79,7 +85,7 @@ class Operands(Shape):
         first, second = self.buffer_sizes(x, y)
         if first != 0:
             self.first = self.b.room(self.step.first_element, [first]).data
-        if y is not None and not self.is_cut(y):
+        if y is not None and not self.is_cut(y) and not self.is_packed_late(y):
             self.second = self.b.room(self.step.second_element, [second]).data
 
     def pack(
@@ -157,6 +163,8 @@ class Operands(Shape):
 
     def pack_second(self, y: Factor) -> Second:
         """The panels of the second operand; where a row of one begins, and how far the next row is."""
+        if self.is_packed_late(y):
+            return self.pack_late(y)
         if not self.is_read_in_place(y):
             return self.pack_panels(y)
         b, to = self.b, self.second
@@ -204,6 +212,19 @@ class Operands(Shape):
         else:
             self.shared(self.parts(self.depth, STRIP_ROWS), b.times(STRIP_ROWS, self.columns), strip)
         return self.packed(to)
+
+    def pack_late(self, y: Factor) -> Second:
+        """A round of a panel when rows go over it, in the cache."""
+        b, deep = self.b, self.deep
+        assert isinstance(deep, int), "the summed dimension is known where rows are read in place"
+        self.packs_late = True
+
+        def place(p: Index, k: Index) -> tuple[Value, Index]:
+            to = b.stack(deep * self.width * self.step.second_size)
+            self.pack_panel(y, p, to, (k, b.smaller(deep, b.minus(self.depth, k))))
+            return to, self.width
+
+        return place
 
     def pack_decoded(self, y: BlockMatrix, to: Value) -> Second:
         """All of them: the rows that are the columns of a panel are decoded, and then moved."""
