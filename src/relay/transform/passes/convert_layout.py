@@ -14,7 +14,7 @@ from relay.op.registry import registry
 from relay.op.reshape import Transpose
 from relay.transform.passes.algebra_shapes import SHAPES
 from relay.transform.passes.dead_code import dead_code
-from relay.transform.passes.layout_changes import change, default_layout
+from relay.transform.passes.layout_changes import change, default_layout, kernel_that_stays
 from relay.transform.passes.layout_propagation import Turned, Turning
 from relay.transform.passes.layout_rules import Rule, turning
 from relay.transform.rewriting.anf_conversion import anf
@@ -101,7 +101,7 @@ def rule_for(wanted: Wanted) -> Rule:
         if wanted is not None:
             asked = wanted.get(cast("type[Operator]", type(op)))
         elif isinstance(op, Convolution):
-            asked = f"N{SPATIAL[op.rank]}C", "default"
+            asked = f"N{SPATIAL[op.rank]}C", kernel_that_stays(w, e)
         if asked is not None:
             make = change[op]
             return None if make is None else make(w, e, *asked)

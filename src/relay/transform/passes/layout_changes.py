@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from relay.ir.expr import Call
+from relay.ir.expr import Call, Constant
 from relay.op.base import Operator
 from relay.op.column import Column
 from relay.op.image.resize import Resize
@@ -106,6 +106,18 @@ def usual(w: Turning, e: Call, layout: str) -> str:
     swapped = type(op) in (Conv2DTranspose, QnnConv2DTranspose)
     several = isinstance(op, Conv | QnnConv2D) and op.attributes()["groups"] > 1 and is_split(w, e)
     return SPATIAL[len(layout) - 2] + ("OI" if swapped or several else "IO")
+
+
+def kernel_that_stays(w: Turning, e: Call) -> str:
+    """The layout of a weight that is a matrix, since windows are of one place: products read it as it is.
+    Others are in the `"default"`, and so are constants, which are transposed at compile time.
+    """
+    op: Any = e.attrs
+    weight = w.shape(e.args[1])
+    if weight is None or op.groups != 1 or type(e.args[1]) is Constant:
+        return "default"
+    window = [d for d, letter in zip(weight, op.kernel_layout, strict=True) if letter not in "OI"]
+    return op.kernel_layout if all(d == 1 for d in window) else "default"
 
 
 def is_split(w: Turning, e: Call) -> bool:
