@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -146,16 +147,18 @@ def run(folder: Path, *command: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("target", ["aarch64-linux-gnu", "aarch64-linux-gnu+neoverse-v1"])
-def test_each_operator_is_right_on_arm(target: str, tmp_path: Path) -> None:
-    mod = programs()
-    hidden = ("turn", "sums")
-    names = [v.name_hint for v in mod.functions if v.name_hint not in hidden]
-    relay.write_library(mod, tmp_path / "libmodel.so", entries=names, target=target)
+def entry_names(mod: IRModule) -> list[str]:
+    """The definitions that are called from outside."""
+    return [v.name_hint for v in mod.functions if v.name_hint not in ("turn", "sums")]
+
+
+def write_inputs(mod: IRModule, folder: Path) -> list[tuple[str, Any]]:
+    """Write inputs of each definition to a file; what this machine makes of them, by name."""
     rng = np.random.default_rng(0)
+    names = entry_names(mod)
     expected: list[tuple[str, Any]] = []
     built = relay.build(mod, entries=names, cache=False)
-    with (tmp_path / "inputs").open("wb") as file:
+    with (folder / "inputs").open("wb") as file:
         for name in names:
             fn = mod[name]
             assert isinstance(fn, Function)
@@ -164,17 +167,30 @@ def test_each_operator_is_right_on_arm(target: str, tmp_path: Path) -> None:
             file.write(b"".join([x.tobytes() for x in args]))
             found = built[name](*args)
             expected += [(name, np.asarray(x)) for x in (found if isinstance(found, tuple) else (found,))]
+    return expected
+
+
+def differences(expected: Sequence[tuple[str, Any]], folder: Path) -> dict[str, float]:
+    """By how much of its largest element each output in a file is off, where that is too much."""
+    data, at, wrong = (folder / "outputs").read_bytes(), 0, {}
+    for name, wanted in expected:
+        found = np.frombuffer(data, wanted.dtype, wanted.size, at).reshape(wanted.shape).astype(float)
+        at += wanted.nbytes
+        difference = np.abs(found - wanted).max() / np.abs(wanted.astype(float)).max()
+        if not difference <= (0 if wanted.dtype.kind == "i" else MAX_DIFFERENCE):
+            wrong[name] = difference
+    assert at == len(data)
+    return wrong
+
+
+@pytest.mark.parametrize("target", ["aarch64-linux-gnu", "aarch64-linux-gnu+neoverse-v1"])
+def test_each_operator_is_right_on_arm(target: str, tmp_path: Path) -> None:
+    mod = programs()
+    relay.write_library(mod, tmp_path / "libmodel.so", entries=entry_names(mod), target=target)
+    expected = write_inputs(mod, tmp_path)
     for threads in ("1", "2", "3"):
         emulated(tmp_path, "library_entries.c", "inputs", "outputs", threads)
-        data, at, wrong = (tmp_path / "outputs").read_bytes(), 0, {}
-        for name, wanted in expected:
-            found = np.frombuffer(data, wanted.dtype, wanted.size, at).reshape(wanted.shape).astype(float)
-            at += wanted.nbytes
-            difference = np.abs(found - wanted).max() / np.abs(wanted.astype(float)).max()
-            if not difference <= (0 if wanted.dtype.kind == "i" else MAX_DIFFERENCE):
-                wrong[name] = difference
-        assert at == len(data)
-        assert not wrong
+        assert not differences(expected, tmp_path)
 
 
 def test_a_network_is_right_on_arm(tmp_path: Path) -> None:
