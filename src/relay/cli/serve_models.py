@@ -172,7 +172,7 @@ def serve_models(
     with bound_socket(host, port) as listening:
         add_models(state, found, Options(entry.removeprefix("@"), weights, join, threads, precision))
         tls = {} if tls_certificate is None else {"ssl_certfile": tls_certificate, "ssl_keyfile": tls_key}
-        answer(app, state, listening, drain, tls)
+        serve_at(app, state, listening, drain, tls)
     logger.info("stopped")
 
 
@@ -188,7 +188,7 @@ def add_models(state: "State", found: Sequence[Found], options: Options) -> None
         logger.info("model", extra=fields | ({"reason": model.why_alone} if model.why_alone else {}))
 
 
-def answer(app: Any, state: "State", listening: socket, drain_s: float, tls: Mapping[str, Any]) -> None:
+def serve_at(app: Any, state: "State", listening: socket, drain_s: float, tls: Mapping[str, Any]) -> None:
     """Answer requests at a socket until a signal says to stop, then those in hand for `drain_s` seconds."""
     from relay.serving.logs import logger
     from relay.serving.server import BACKLOG_CONNECTIONS, address_of, serve_until_stopped
