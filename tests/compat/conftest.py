@@ -5,19 +5,16 @@ from typing import Any
 
 import pytest
 
-import relay.text.printer  # fills the hooks that are kept
 from relay.ir import hooks
-
-ANSWERS = ("module_text", "expr_text", "constant_data")
+from relay.text.printer import expr_text, module_text
 
 
 @pytest.fixture
 def tvm() -> Iterator[Any]:
-    before = {name: getattr(hooks, name) for name in ANSWERS}
+    data = hooks.constant_data
     from relay.compat import tvm
     from relay.compat.tvm.nodes import answer_as_known
 
     answer_as_known()
     yield tvm
-    for name, answer in before.items():
-        setattr(hooks, name, answer)
+    hooks.module_text, hooks.expr_text, hooks.constant_data = module_text, expr_text, data

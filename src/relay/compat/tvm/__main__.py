@@ -7,12 +7,11 @@ import runpy
 import sys
 from pathlib import Path
 
+from relay.compat.tvm.checks import FIXTURES
 from relay.compat.tvm.importer import Finder
 from relay.diagnostic import RelayError
 
 USAGE = "usage: python -m relay.compat.tvm SCRIPT [ARGS…], or: python -m relay.compat.tvm -m MODULE [ARGS…]"
-FIXTURES = ("-p", "relay.compat.tvm.fixtures")
-"""Options of pytest that give tests `target` and `dev`."""
 
 
 def main(argv: list[str]) -> int:

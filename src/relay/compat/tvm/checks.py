@@ -18,6 +18,8 @@ __all__ = [
     "skip_if_32bit", "slow", "uses_gpu",
 ]  # fmt: skip
 
+FIXTURES = ("-p", "relay.compat.tvm.fixtures")
+"""Options of pytest that give tests `target` and `dev`."""
 TARGETS = ("llvm",)
 """The targets that programs run on."""
 
@@ -116,7 +118,7 @@ requires_llvm = requires_x86 = uses_gpu = slow = skip_if_32bit = _as_it_is
 def run_script_tests() -> None:
     """Run the tests of the script that is running."""
     script = sys.modules["__main__"].__file__
-    raise SystemExit(import_module("pytest").main([str(script), *sys.argv[1:]]))
+    raise SystemExit(import_module("pytest").main([*FIXTURES, str(script), *sys.argv[1:]]))
 
 
 main = run_script_tests

@@ -27,17 +27,14 @@ def expr_text(e: Any, *, show_meta_data: Any = None, **options: Any) -> str:
 
 def in_known_words(write: Any, node: Any, show_meta_data: Any, options: dict[str, Any]) -> str:
     """Text of version 0.0.5, unless another dialect is asked for."""
-    known = {name: options[name] for name in options if name not in OMITTED}
+    is_printed = show_meta_data == "short"
+    known = {"dialect": "tvm", "show_meta_data": False if is_printed else show_meta_data}
     try:
-        return write(node, show_meta_data=show_meta_data, **{"dialect": "tvm", **known})
+        return write(node, **{**known, **options})
     except RelayError:
-        if show_meta_data != "short":  # that of `str` and `print`
+        if not is_printed:
             raise
-        return write(node, show_meta_data=show_meta_data, **known)
-
-
-OMITTED = ("annotate",)
-"""Options of `astext` that change nothing of what is said."""
+        return write(node, show_meta_data=show_meta_data, **options)
 
 
 def answer_as_known() -> None:

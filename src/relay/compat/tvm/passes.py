@@ -1,6 +1,7 @@
 """Passes by known names that are made of others, or whose work is done elsewhere."""
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any
 
 from relay.expansion.gradient import gradient
@@ -15,9 +16,14 @@ from relay.transform.rewriting.pipeline import Pass, Sequential
 from relay.transform.rewriting.user_passes import FunctionPass, ModulePass
 
 __all__ = [
-    "AlterOpLayout", "AnnotateSpans", "BatchingOps", "ChangeBatch", "FirstOrderGradient", "Legalize",
-    "ManifestLifetimes", "PlanDevices", "SplitArgs",
+    "AlterOpLayout", "AnnotateSpans", "BatchingOps", "ChangeBatch", "ConvertLayout", "FirstOrderGradient",
+    "Legalize", "ManifestLifetimes", "PlanDevices", "SplitArgs",
 ]  # fmt: skip
+
+
+def registered(name: str) -> Any:
+    """What makes a pass of Relay, by its known name."""
+    return getattr(import_module("relay.transform"), name)
 
 
 def _elsewhere(name: str, where: str) -> Callable[..., Pass]:
@@ -38,6 +44,15 @@ ManifestLifetimes = _elsewhere("ManifestLifetimes", "the backend decides how lon
 SplitArgs = _elsewhere("SplitArgs", "functions have any number of parameters")
 
 
+def ConvertLayout(desired_layouts: Mapping[str, Any]) -> Pass:  # noqa: N802
+    """A pass that converts convolutions to the layouts of data and weights that are said by their names.
+
+    Others take the layouts of what they read, so that names of pooling and the like say nothing more.
+    """
+    chosen = {name: list(layouts) for name, layouts in desired_layouts.items() if "conv" in name}
+    return registered("ConvertLayout")(desired_layouts=chosen)
+
+
 def FirstOrderGradient() -> Pass:  # noqa: N802
     """A pass that makes of each function one of its value and its gradients, as `gradient` does."""
 
@@ -51,10 +66,8 @@ def FirstOrderGradient() -> Pass:  # noqa: N802
 
 def BatchingOps() -> Pass:  # noqa: N802
     """A pass that joins parallel convolutions, dense layers and batched products."""
-    from relay import transform
-
     names = ("CombineParallelConv2D", "CombineParallelDense", "CombineParallelBatchMatmul")
-    return Sequential([getattr(transform, name)() for name in names], name="BatchingOps")
+    return Sequential([registered(name)() for name in names], name="BatchingOps")
 
 
 def AnnotateSpans() -> Pass:  # noqa: N802
