@@ -1,0 +1,73 @@
+"""Scripts as users of `tvm` wrote them, run unchanged; what each prints lies beside it.
+
+They compare numbers with NumPy themselves.
+"""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).parent / "scripts"
+NEEDS = {"onnx_quantized": "onnx"}
+
+
+def run(*args: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "relay.compat.tvm", *args]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+
+
+def params() -> list[object]:
+    names = [path.stem for path in sorted(SCRIPTS.glob("*.py")) if path.stem != "passes_tested"]
+    return [pytest.param(n, marks=[getattr(pytest.mark, NEEDS[n])] if n in NEEDS else []) for n in names]
+
+
+@pytest.mark.parametrize("name", params())
+def test_script_runs_unchanged(name: str, tmp_path: Path, bless: bool) -> None:
+    if name in NEEDS:
+        pytest.importorskip(NEEDS[name])
+    ran = run(str(SCRIPTS / f"{name}.py"), folder=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    expected = SCRIPTS / f"{name}.txt"
+    if bless:
+        expected.write_text(ran.stdout)
+    assert ran.stdout == expected.read_text()
+
+
+@pytest.mark.parametrize("arguments", [("-m", "pytest", "-q", "test_passes.py"), ("test_passes.py",)])
+def test_tests_run_unchanged(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    shutil.copy(SCRIPTS / "passes_tested.py", tmp_path / "test_passes.py")
+    ran = run(*arguments, folder=tmp_path)
+    assert ran.returncode == 0, ran.stdout
+    assert "7 passed, 1 skipped" in ran.stdout
+
+
+def test_there_are_twenty() -> None:
+    assert len(list(SCRIPTS.glob("*.py"))) >= 20
+
+
+def test_arguments_and_status_are_those_of_the_script(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("import sys\nfrom tvm import relay\nprint(__name__, sys.argv[1:])\nsys.exit(3)\n")
+    ran = run(str(script), "--layers", "2", folder=tmp_path)
+    assert (ran.returncode, ran.stdout) == (3, "__main__ ['--layers', '2']\n")
+    script.write_text("from tvm import relay\nrelay.build(relay.const(1.0) + relay.ones((2,), 'int8'))\n")
+    ran = run(str(script), folder=tmp_path)
+    assert ran.returncode == 1
+    assert ran.stderr.startswith("error[")
+    assert "Traceback" not in ran.stderr
+    assert run(folder=tmp_path).stderr.startswith("usage:")
+
+
+def test_nothing_is_called_tvm_elsewhere() -> None:
+    code = "import relay.compat.tvm, importlib.util; print(importlib.util.find_spec('tvm'))"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "None\n"
+
+
+def test_relay_does_not_import_it() -> None:
+    code = "import sys, relay; relay.build; print([m for m in sys.modules if m.startswith('relay.compat')])"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "[]\n"
