@@ -16,7 +16,7 @@ from relay.transform.rewriting.pipeline import Pass, Sequential
 from relay.transform.rewriting.user_passes import FunctionPass, ModulePass
 
 __all__ = [
-    "AlterOpLayout", "AnnotateSpans", "BatchingOps", "ChangeBatch", "ConvertLayout", "FirstOrderGradient",
+    "AlterOpLayout", "AnnotateSpans", "BatchingOps", "ChangeBatch", "FirstOrderGradient",
     "Legalize", "ManifestLifetimes", "PlanDevices", "SplitArgs",
 ]  # fmt: skip
 
@@ -42,15 +42,6 @@ Legalize = _elsewhere("Legalize", "the backend chooses the forms of operators")
 PlanDevices = _elsewhere("PlanDevices", "there is one device, the processor")
 ManifestLifetimes = _elsewhere("ManifestLifetimes", "the backend decides how long values are kept")
 SplitArgs = _elsewhere("SplitArgs", "functions have any number of parameters")
-
-
-def ConvertLayout(desired_layouts: Mapping[str, Any]) -> Pass:  # noqa: N802
-    """A pass that converts convolutions to the layouts of data and weights that are said by their names.
-
-    Others take the layouts of what they read, so that names of pooling and the like say nothing more.
-    """
-    chosen = {name: list(layouts) for name, layouts in desired_layouts.items() if "conv" in name}
-    return registered("ConvertLayout")(desired_layouts=chosen)
 
 
 def FirstOrderGradient() -> Pass:  # noqa: N802
