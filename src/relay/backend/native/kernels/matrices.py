@@ -98,7 +98,8 @@ class Matrices(Sums):
     def reads_in_place(self) -> bool:
         """Whether tiles read rows where they are, unless all begin in one set of the cache."""
         blocks = self.blocks
-        are_few = blocks.has_few_rows and blocks.rows != 1 and blocks.are_apart(blocks.depth)
+        may_be_few = blocks.has_few_rows or not isinstance(blocks.rows, int)
+        are_few = may_be_few and blocks.rows != 1 and blocks.are_apart(blocks.depth)
         pays = are_few or blocks.are_short(blocks.depth)
         return self.is_flat and pays and blocks.is_packed(self.x.dtype)
 
