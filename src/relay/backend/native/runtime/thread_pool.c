@@ -1,5 +1,5 @@
 /* Parallel loops, and the threads that they share: made when they are first needed, and between two loops
-   waiting, first by looking for work for a moment, then asleep.
+   waiting, first by looking for work for a moment, while others may have the core, then asleep.
 
    A loop of many iterations is cut into one part a thread, and each part into a few chunks.  A thread takes the
    chunks of its own part first, so that the same data come back to the same core from loop to loop, and then
@@ -9,6 +9,7 @@
    Bounds of chunks never change what is computed.  If iterations fail, the first one's failure is the loop's. */
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 
 #include "inlined.h"
@@ -16,6 +17,7 @@
 enum {
     SPINS = 10000, /* looks for work before a thread sleeps: about 0.5 ms, what a virtual machine may take to wake a
                       core that sleeps, and longer than what programs do on one thread between two loops */
+    SPINS_PER_YIELD = 64, /* looks after which whoever waits for the core gets it: about 3 us */
     WORKER_STACK_BYTES = 1 << 23,
     CHUNKS_PER_PART = 4,
     CHUNKS_PER_POLL = 1000, /* that a thread runs by itself before it looks whether it should stop */
@@ -53,8 +55,10 @@ static struct {
 } loop;
 static LINE char lane_contexts[THREADS_MAX][LANE_CONTEXT_BYTES];
 
-static void pause_briefly(void)
+static void pause_briefly(int64_t spins)
 {
+    if (spins % SPINS_PER_YIELD == SPINS_PER_YIELD - 1)
+        sched_yield();
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
@@ -143,7 +147,7 @@ static void *run_worker(void *argument)
     for (;;) {
         int64_t spins = 0;
         while (atomic_load_explicit(&generation, memory_order_acquire) == known && spins++ < SPINS)
-            pause_briefly();
+            pause_briefly(spins);
         if (spins > SPINS) {
             sleepers++;
             pthread_mutex_lock(&pool_mutex);
@@ -183,7 +187,7 @@ static void close_gate(void)
     for (int64_t spins = 0; spins < SPINS; spins++) {
         if (!(atomic_load_explicit(&gate, memory_order_acquire) & GATE_COUNT))
             return;
-        pause_briefly();
+        pause_briefly(spins);
     }
     atomic_fetch_or(&gate, GATE_ASLEEP);
     pthread_mutex_lock(&pool_mutex);
