@@ -131,6 +131,20 @@ static __attribute__((noinline)) struct block *more_memory(struct context *ctx, 
     fail(ctx, OUT_OF_MEMORY);
 }
 
+/* There are more bytes of large objects than ever before. */
+static __attribute__((noinline)) void note_peak(const struct context *ctx, struct watch *watch)
+{
+    watch->running_then = watch->running;
+    watch->count = 0;
+    for (const struct block *block = ctx->large; block; block = block->next) {
+        if (watch->count < WATCHED_MAX) {
+            watch->objects[watch->count].bytes = block->bytes;
+            watch->objects[watch->count].group = block->group;
+        }
+        watch->count++;
+    }
+}
+
 static __attribute__((noinline)) void *allocate_large(struct context *ctx, size_t object_bytes)
 {
     /* The size with its last bits rounded up, so that the first four bits alone are not 0. */
@@ -150,14 +164,18 @@ static __attribute__((noinline)) void *allocate_large(struct context *ctx, size_
         block = more_memory(ctx, bytes);
     block->size_class = size_class;
     block->bytes = bytes;
+    block->group = 0;
     block->next = ctx->large;
     block->from = &ctx->large;
     ctx->large = block;
     if (block->next)
         block->next->from = &block->next;
     ctx->large_bytes += bytes;
-    if (ctx->peak_bytes < ctx->large_bytes)
+    if (ctx->peak_bytes < ctx->large_bytes) {
         ctx->peak_bytes = ctx->large_bytes;
+        if (ctx->watch)
+            note_peak(ctx, ctx->watch);
+    }
     return block + 1;
 }
 

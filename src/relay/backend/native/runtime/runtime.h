@@ -17,6 +17,7 @@ enum {
     THREADS_MAX = 256,
     OUTPUTS_MAX = 64, /* results that a program writes to arrays of its caller */
     CACHE_LINE_BYTES = 64,
+    WATCHED_MAX = 1 << 15, /* large objects that a profile knows at its peak */
     STACK_GUARD_BYTES = 1 << 20, /* at the end of a stack, for what does not look how far it has grown */
 };
 
@@ -56,8 +57,19 @@ struct block {
     struct block *next;
     struct block **from; /* what points to this block */
     size_t size_class;
-    size_t bytes; /* of the whole block */
-    char unused[CACHE_LINE_BYTES - 32];
+    size_t bytes;  /* of the whole block */
+    int64_t group; /* in a program that is profiled: what it was made for, 0 while nobody has said so */
+    char unused[CACHE_LINE_BYTES - 40];
+};
+
+/* What a program that is profiled knows of the large objects at its peak; the program writes `running`. */
+struct watch {
+    int64_t running;      /* the group of operators that is computed now, 0 between two */
+    int64_t running_then; /* when there were most bytes of large objects */
+    int64_t count;        /* how many objects there were then; the first ones are listed */
+    struct {
+        int64_t bytes, group;
+    } objects[WATCHED_MAX];
 };
 
 /* What a call needs to run.  Each field has eight bytes. */
@@ -86,7 +98,7 @@ struct context {
     int64_t turn; /* whether the last weight that no cache holds was read from its end */
     struct record *last_record; /* of the calls that are to be made together, */
     size_t recorded_bytes;      /* and the bytes of their results */
-    int64_t unused;
+    struct watch *watch; /* is told of each new peak, where there is one */
     struct free_object *free_objects[SMALL_BYTES_MAX / OBJECT_GRAIN_BYTES + 1];
     struct block *free_blocks[SIZE_CLASSES];
     struct object *outputs[OUTPUTS_MAX]; /* arrays of the caller's for results, NULL once they are taken */
