@@ -251,9 +251,40 @@ def test_a_profile_says_where_memory_goes_and_what_is_outside_of_groups() -> Non
     assert sum(t for _, t in found.outside_parts) == pytest.approx(found.outside, abs=1e-6)
     said = str(found)
     assert "before the first group" in said
-    assert "MB of tensors at most; after" in said
+    assert "MB of tensors at most, while in " in said
     assert "0.4 MB  " in said
     assert "@double 0." in said, "by definition"
+
+
+def test_a_profile_lists_the_tensors_that_are_alive_at_the_peak() -> None:
+    text = """def @main(%x: Tensor[(100000,), float32]) {
+      let %sorted = sort(%x);
+      let %sums = cumsum(%sorted);
+      let %gone = sum(sort(%sums));
+      let %scaled = cumsum(%sums * %gone);
+      (%sorted, %sums, %scaled)
+    }"""
+    found = relay.build(relay.parse(text, "m.relay")).profile(np.ones(100_000, "float32"), repeat=1)
+    assert sum(taken for taken, _ in found.alive) == found.tensor_bytes
+    tensors = found.data().tensors
+    assert [t.bytes for t in tensors] == sorted([t.bytes for t in tensors], reverse=True)
+    places = {t.span.line for t in tensors if t.span is not None and 400_000 <= t.bytes <= 450_064}
+    assert {2, 3} <= places, "what later lines take is alive then, whichever of them has the peak"
+    assert found.running >= 0
+    again = relay.build(relay.parse(text, "m.relay")).profile(np.ones(100_000, "float32"), repeat=1)
+    assert sorted(again.alive) == sorted(found.alive)
+
+
+def test_a_profile_lists_data_types_that_no_group_has_made() -> None:
+    text = """
+    type Tree { Leaf, Node(Tensor[(1000,), float64], Tree) }
+    def @chain(%n: int32, %x: Tensor[(1000,), float64], %t: Tree) -> Tree {
+      if (%n == 0) { %t } else { @chain(%n - 1, %x, Node(%x * cast(%n, dtype=float64), %t)) }
+    }
+    def @main(%n: int32, %x: Tensor[(1000,), float64]) { @chain(%n, %x, Leaf) }"""
+    found = relay.build(relay.parse(text, "m.relay")).profile(7, np.ones(1000), repeat=1)
+    assert sum([8000 <= taken <= 9064 for taken, _ in found.alive]) == 7
+    assert {found.groups[i].span.line for _, i in found.alive if i >= 0} == {4}
 
 
 def test_a_profile_is_a_page(tmp_path: Path) -> None:

@@ -80,8 +80,7 @@ def interpreted_profile(
             memory,
             peak,
             tensors,
-            "largest tensors alive then",
-            mod,
+            source=mod,
         )
     )
 

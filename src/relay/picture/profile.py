@@ -57,9 +57,9 @@ class ProfileData:
     memory: Sequence[Moment]
     peak_bytes: int
     tensors: Sequence[Held]
-    """The largest, first."""
-    tensors_are: str = "largest tensors"
-    """Which tensors these are."""
+    """Those that were alive when there were most bytes of them, the largest first."""
+    peak_in: str = ""
+    """What was computed then, and its place, where that is known."""
     source: IRModule = field(default_factory=IRModule)
     """What was compiled or interpreted."""
 
@@ -101,14 +101,16 @@ def memory_text(data: ProfileData) -> list[str]:
         return []
     lines = [f"memory: {size_text(data.peak_bytes)} of tensors at most"]
     last = max(data.memory, key=lambda m: m.bytes, default=None)
-    if last is not None and last.bytes:
+    if data.peak_in:
+        lines[0] += f", while in {data.peak_in}"
+    elif last is not None and last.bytes:
         lines[0] += f"; after {last.label}{place_text(last.span)} they are {size_text(last.bytes)}"
     found = by_definition(data)
     if found:
         listed = [f"@{name} {size_text(n)}" for name, n in found[:MAX_LISTED_DEFINITIONS]]
         lines.append(f"  most while in: {', '.join(listed)}")
     if data.tensors:
-        lines.append(f"  {data.tensors_are}:")
+        lines.append("  largest tensors alive then:")
         lines += [
             f"{size_text(x.bytes):>14}  {x.label}{place_text(x.span)}"
             for x in data.tensors[:MAX_LISTED_TENSORS]

@@ -81,7 +81,7 @@ def profile_data(profile: ProfileData, nodes: dict[Key, int]) -> dict[str, Any]:
         "memory": thinned(moments),
         "peak": profile.peak_bytes,
         "tensors": [[x.bytes, x.label, place(x.span), nodes.get(key(x.span), -1)] for x in profile.tensors],
-        "tensorsAre": profile.tensors_are,
+        "peakIn": profile.peak_in,
         "definitions": by_definition(profile),
     }
 

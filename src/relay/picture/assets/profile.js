@@ -66,7 +66,8 @@
 
   function memory() {
     const points = profile.memory, most = Math.max(profile.peak, ...points.map(p => p[1]), 1);
-    get("memory").setAttribute("aria-label", `Memory over time, at most ${bytes(profile.peak)}`);
+    const peak = bytes(profile.peak) + (profile.peakIn ? `, while in ${profile.peakIn}` : "");
+    get("memory").setAttribute("aria-label", `Memory over time, at most ${peak}`);
     const end = points.length ? Math.max(points[points.length - 1][0], 1e-12) : 1;
     let path = "M0,100";
     let level = 100;
@@ -81,7 +82,7 @@
       return `<rect x="${x.toFixed(1)}" y="0" width="${Math.max(2, next - x).toFixed(1)}" height="100" fill="transparent"><title>${escape(`${bytes(n)} after ${label}`)}</title></rect>`;
     }).join("");
     get("memory").innerHTML = `<svg><svg viewBox="0 0 1000 100" preserveAspectRatio="none">${points.length ? `<path class="area" d="${path}L1000,${level}L1000,100Z"/>` : ""}${titles}</svg>` +
-      `<text x="4" y="12">memory, at most ${bytes(profile.peak)}</text></svg>`;
+      `<text x="4" y="12">memory, at most ${escape(peak)}</text></svg>`;
   }
 
   function tables() {
@@ -91,7 +92,7 @@
       table("Time", profile.spent.slice(0, 50).map(([label, , place, , seconds, note]) => [share(seconds), label, place, note])) +
       table("Time outside of groups", profile.outside.map(([label, seconds]) => [share(seconds), label])) +
       table("Most memory while in", profile.definitions.map(([name, n]) => [bytes(n), "@" + name])) +
-      table(profile.tensorsAre[0].toUpperCase() + profile.tensorsAre.slice(1), profile.tensors.slice(0, 20).map(([n, label, place]) => [bytes(n), label, place]));
+      table("Largest tensors alive at the peak", profile.tensors.slice(0, 20).map(([n, label, place]) => [bytes(n), label, place]));
   }
 
   flame();

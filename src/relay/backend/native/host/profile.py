@@ -2,7 +2,7 @@
 
 import ctypes
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic_ns
@@ -11,21 +11,24 @@ from typing import Any
 import numpy as np
 
 from relay.backend.native.host.artefact import Artefact
-from relay.backend.native.host.context import read_leaf
+from relay.backend.native.host.context import read_leaf, write_leaf
 from relay.backend.native.host.native_program import NativeProgram
 from relay.backend.native.kernels.peak import peak_of_products
-from relay.backend.native.memory.layout import PEAK_BYTES_OFFSET
+from relay.backend.native.memory.layout import PEAK_BYTES_OFFSET, WATCH_OFFSET
 from relay.backend.native.program.instrumentation import (
+    BETWEEN_GROUPS,
     COUNT_SYMBOL,
     EVENT_WORDS,
     EVENTS_SYMBOL,
     MAX_EVENTS,
+    PEAK_SYMBOL,
+    PEAK_WORDS,
     Group,
 )
 from relay.backend.native.runtime.threads import default_threads
 from relay.ir.module import IRModule
 from relay.picture.page import framed
-from relay.picture.profile import Held, Moment, ProfileData, Spent, memory_text
+from relay.picture.profile import Held, Moment, ProfileData, Spent, memory_text, place_text
 from relay.picture.profile_page import profile_page
 from relay.picture.times import format_seconds
 from relay.text.files import write_atomically
@@ -91,6 +94,12 @@ class Profile:
     """What there is outside of groups, with seconds: before the first, between two, and after the last."""
     source: IRModule = field(default_factory=IRModule)
     """What was compiled; empty for a program from a file."""
+    alive: Sequence[tuple[int, int]] = ()
+    """Of the tensors that were alive when they took most: bytes, and the number of the group that took the
+    memory, `BETWEEN_GROUPS` where none did.
+    """
+    running: int = BETWEEN_GROUPS
+    """The group that was computed then."""
 
     @property
     def outside(self) -> float:
@@ -117,9 +126,9 @@ class Profile:
             Moment((end - first) / 1e9, taken, self.groups[i].name, self.groups[i].span)
             for i, _, end, taken in sorted(self.events, key=lambda event: event[2])
         ]
-        made = {self.groups[i]: self.groups[i].made or 0 for i, *_ in self.events}
-        largest = sorted([g for g, n in made.items() if n], key=lambda g: -made[g])
-        tensors = [Held(int(made[g]), g.name, g.span) for g in largest]
+        tensors = [self.held(taken, i) for taken, i in sorted(self.alive, reverse=True)]
+        then = self.held(0, self.running)
+        peak_in = "" if self.running == BETWEEN_GROUPS else then.label + place_text(then.span)
         outside = self.outside_parts or [("outside of groups", self.outside)]
         return ProfileData(
             self.name,
@@ -129,9 +138,15 @@ class Profile:
             memory,
             self.tensor_bytes,
             tensors,
-            "largest results",
+            peak_in,
             self.source,
         )
+
+    def held(self, taken: int, i: int) -> Held:
+        """A tensor of so many bytes, whose memory group `i` took."""
+        if i == BETWEEN_GROUPS:
+            return Held(taken, "(between groups)", None)
+        return Held(taken, self.groups[i].name, self.groups[i].span)
 
     def _repr_html_(self) -> str:
         return framed(self.html(), f"profile of @{self.name}")
@@ -190,6 +205,7 @@ def run_profiled(
     function = program.function(entry)
     calls: list[tuple[int, int, Any]] = []
     function(*args)
+    alive, running = at_peak(program, lambda: function(*args)) if watched.groups else ([], BETWEEN_GROUPS)
     for _ in range(max(1, repeat)):
         count.value = 0
         start = monotonic_ns()
@@ -210,8 +226,9 @@ def run_profiled(
     listed = [(int(i), int(begin), int(end), int(taken)) for i, begin, end, taken in seen]
     taken = sum([read_leaf(at + PEAK_BYTES_OFFSET, "i64") for at in program.contexts.known])
     said = tuple(zip(OUTSIDE, apart(start, end, seen), strict=True)) if listed else ()
-    known = {} if source is None else {"source": source}
-    return Profile(entry, (end - start) / 1e9, rows, peak, listed, watched.groups, taken, said, **known)
+    known = IRModule() if source is None else source
+    seconds = (end - start) / 1e9
+    return Profile(entry, seconds, rows, peak, listed, watched.groups, taken, said, known, alive, running)
 
 
 OUTSIDE = (
@@ -219,6 +236,32 @@ OUTSIDE = (
     "between groups: calls, branches, data types, memory that is taken and given back",
     "after the last group: results go to Python, memory is given back",
 )
+
+
+def at_peak(program: NativeProgram, call: Callable[[], Any]) -> tuple[list[tuple[int, int]], int]:
+    """The tensors that are alive when a call has most bytes of them, and the group that is computed then, as
+    `Profile` has both; the call has been made before, so that the most is known.
+    """
+    peaks = {at: read_leaf(at + PEAK_BYTES_OFFSET, "i64") for at in program.contexts.known}
+    main = max(peaks, key=lambda at: peaks[at])
+    if not peaks[main]:
+        return [], BETWEEN_GROUPS
+    where = program.code.global_address(PEAK_SYMBOL)
+    write_leaf(main + PEAK_BYTES_OFFSET, "i64", peaks[main] - 1)  # reaching it again is a new peak
+    write_leaf(main + WATCH_OFFSET, "ptr", where)
+    try:
+        call()
+    finally:
+        write_leaf(main + WATCH_OFFSET, "ptr", 0)
+    words = np.ctypeslib.as_array((ctypes.c_int64 * PEAK_WORDS).from_address(where))
+    running = int(words[1]) or BETWEEN_GROUPS
+    objects = words[3:].reshape(-1, 2)[: words[2]].tolist()
+    return [(taken, number_of(group or running)) for taken, group in objects], number_of(running)
+
+
+def number_of(group: int) -> int:
+    """The number of a group that large objects know: one more, where there is one."""
+    return group if group == BETWEEN_GROUPS else group - 1
 
 
 def apart(start: int, end: int, events: Any) -> tuple[float, float, float]:

@@ -157,9 +157,9 @@ class Definition(Atoms):
     def timed(self, watch: Instrumentation, e: Expr, gone: Dying) -> Task:
         """A statement between two looks at the clock."""
         assert isinstance(e, Call)
-        begin = watch.begin(self.code)
+        number, begin = watch.begin(self.code, e)
         found = yield self.statement(e, gone)
-        watch.end(self.code, e, begin)
+        watch.end(self.code, number, begin)
         return found
 
     # --- statements ---

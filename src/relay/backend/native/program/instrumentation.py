@@ -1,4 +1,5 @@
-"""Profiling instrumentation: code that records when each group of operators begins and ends.
+"""Profiling instrumentation: code that records when each group of operators begins and ends, and which large
+objects it has made.
 
 Only programs that are compiled for profiling contain it.
 """
@@ -11,7 +12,12 @@ from typing import Any
 
 from relay.analysis.cost import multiplications
 from relay.backend.native.llvm.builder import CONTEXT, Code, Value
-from relay.backend.native.memory.layout import PEAK_BYTES_OFFSET
+from relay.backend.native.memory.layout import (
+    BLOCK_GROUP_OFFSET,
+    LARGE_OFFSET,
+    PEAK_BYTES_OFFSET,
+    WATCHED_MAX,
+)
 from relay.backend.native.memory.representation import parts_of
 from relay.diagnostic import Span
 from relay.ir.expr import Call, Constant, Expr, Function, GlobalVar, Op, Var
@@ -24,12 +30,17 @@ MAX_EVENTS = 1 << 16
 EVENT_WORDS = 4
 LARGE_BYTES_OFFSET = PEAK_BYTES_OFFSET - 16
 """Where a context counts the bytes of tensors: two words before the most that there were (`runtime.h`)."""
-EVENTS_SYMBOL, COUNT_SYMBOL = "relay.watch.events", "relay.watch.count"
+EVENTS_SYMBOL, COUNT_SYMBOL, PEAK_SYMBOL = "relay.watch.events", "relay.watch.count", "relay.watch.peak"
+PEAK_WORDS = 3 + 2 * WATCHED_MAX
+"""Of what is known about the peak: `struct watch` (`runtime.h`)."""
+BETWEEN_GROUPS = -1
+"""What large objects are said to be of that no group has made."""
 MAX_NAMED_OPERATORS = 3
 """Operators that the name of a group mentions at most."""
 DEFINITIONS = f"""
 @{EVENTS_SYMBOL} = weak global [{MAX_EVENTS} x [{EVENT_WORDS} x i64]] zeroinitializer, align 64
 @{COUNT_SYMBOL} = weak global i64 0, align 64
+@{PEAK_SYMBOL} = weak global [{PEAK_WORDS} x i64] zeroinitializer, align 64
 declare i32 @clock_gettime(i32, ptr)
 
 define internal i64 @relay.watch.now() nounwind {{
@@ -43,8 +54,38 @@ define internal i64 @relay.watch.now() nounwind {{
   ret i64 %now
 }}
 
+define internal void @relay.watch.made(ptr %ctx, i64 %group) nounwind {{
+  %large_at = getelementptr i8, ptr %ctx, i64 {LARGE_OFFSET}
+  br label %next
+next:
+  %block_at = phi ptr [ %large_at, %0 ], [ %block, %new ]
+  %block = load ptr, ptr %block_at
+  %none = icmp eq ptr %block, null
+  br i1 %none, label %done, label %look
+look:
+  %group_at = getelementptr i8, ptr %block, i64 {BLOCK_GROUP_OFFSET}
+  %known = load i64, ptr %group_at
+  %is_new = icmp eq i64 %known, 0
+  br i1 %is_new, label %new, label %done
+new:
+  store i64 %group, ptr %group_at
+  br label %next
+done:
+  ret void
+}}
+
+define internal i64 @relay.watch.begin(ptr %ctx, i64 %number) nounwind {{
+  call void @relay.watch.made(ptr %ctx, i64 {BETWEEN_GROUPS})
+  store i64 %number, ptr @{PEAK_SYMBOL}
+  %now = call i64 @relay.watch.now()
+  ret i64 %now
+}}
+
 define internal void @relay.watch.note(ptr %ctx, i64 %group, i64 %begin) nounwind {{
   %end = call i64 @relay.watch.now()
+  %number = add i64 %group, 1
+  call void @relay.watch.made(ptr %ctx, i64 %number)
+  store i64 0, ptr @{PEAK_SYMBOL}
   %i = atomicrmw add ptr @{COUNT_SYMBOL}, i64 1 monotonic
   %fits = icmp ult i64 %i, {MAX_EVENTS}
   br i1 %fits, label %keep, label %full
@@ -64,7 +105,11 @@ full:
   ret void
 }}
 """
-"""An event: the number of a group, when it began and ended in nanoseconds, and the bytes of tensors then."""
+"""An event: the number of a group, when it began and ended in nanoseconds, and the bytes of tensors then.
+
+Large objects come first in their list as they are made, so that those which a group has made are those up to
+the first one that is known.  They know the number of their group and 1.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +123,6 @@ class Group:
     """Bytes of operands and results of a call."""
     span: Span | None = None
     """The place of what it computes last."""
-    made: float | None = None
-    """Bytes of its results."""
 
 
 class Instrumentation:
@@ -98,15 +141,16 @@ class Instrumentation:
             return bool(getattr(self.program.mod.functions[e.op], "attrs", {}).get("Primitive"))
         return isinstance(e.op, Op) and any(tensor_types(self.program.types(x)) for x in (e, *e.args))
 
-    def begin(self, code: Code) -> Value:
-        """Read the clock."""
+    def begin(self, code: Code, e: Call) -> tuple[int, Value]:
+        """Read the clock before a group; its number, and the time."""
         code.declare(DEFINITIONS)
-        return code.set("i64", "call i64 @relay.watch.now()")
-
-    def end(self, code: Code, e: Call, begin: Value) -> None:
-        """Record the event."""
         self.groups.append(self.group(e))
-        code.do(f"call void @relay.watch.note({CONTEXT}, i64 {len(self.groups) - 1}, {begin})")
+        number = len(self.groups)
+        return number - 1, code.set("i64", f"call i64 @relay.watch.begin({CONTEXT}, i64 {number})")
+
+    def end(self, code: Code, number: int, begin: Value) -> None:
+        """Record the event."""
+        code.do(f"call void @relay.watch.note({CONTEXT}, i64 {number}, {begin})")
 
     def group(self, e: Call) -> Group:
         """The description of a group."""
@@ -120,7 +164,7 @@ class Instrumentation:
             return Group(where + label, None, None, place)
         made = sum(map(tensor_bytes, tensor_types(types(e))))
         flops = sum([flop_count(x, types) for x in calls])
-        return Group(where + label, flops, made + bytes_read(calls, types), place, made)
+        return Group(where + label, flops, made + bytes_read(calls, types), place)
 
 
 def names_of(calls: Sequence[Call]) -> str:
