@@ -55,6 +55,7 @@ SAFE = {
         "registry": REGISTERED,
         "rules": REGISTERED,
         "public_names": REGISTERED,
+        "change": REGISTERED,
         "turning": REGISTERED,
     },
     "typecheck": {

@@ -236,6 +236,11 @@ class Diagnostic:
 WIDEST_EXCERPT = 160
 
 
+def counted(n: int, word: str) -> str:
+    """`1 node`, `1,234 nodes`."""
+    return f"{n:,} {word}{'' if n == 1 else 's'}"
+
+
 def readable(text: str) -> str:
     """`text` with a mark for each character that a terminal would not show (or no encoding can hold)."""
     return (

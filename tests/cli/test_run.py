@@ -168,7 +168,7 @@ def test_entry_that_is_not_there_is_answered_by_those_that_are() -> None:
 def test_file_of_another_kind_is_told_from_a_literal(kind: str) -> None:
     Path(f"x.{kind}").write_text("1")
     ran = cli("run", "net.relay", f"x.{kind}", "w.npy")
-    assert "only files that end in .npy, .npz, .safetensors are read" in ran.output
+    assert "only files that end in .npy, .npz, .safetensors, .params are read" in ran.output
 
 
 class Terminal(io.StringIO):

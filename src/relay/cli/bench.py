@@ -40,7 +40,9 @@ class Runner:
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.option("--entry", default="main", metavar="NAME", help="The definition to run (default: main).")
-@click.option("--weights", metavar="FILE", help="A .safetensors or .npz file of parameters, by name.")
+@click.option(
+    "--weights", metavar="FILE", help="A .safetensors, .npz or .params file of parameters, by name."
+)
 @click.option(
     "--backend",
     multiple=True,

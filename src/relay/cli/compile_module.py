@@ -90,7 +90,9 @@ KINDS = ("plan", "loops", "llvm", "asm", STABLEHLO, COLLECTIVES, *SUFFIXES)
 )
 @click.option("--entry", multiple=True, metavar="NAME", help="An entry point (default: main).")
 @click.option(
-    "--weights", metavar="FILE", help="A .safetensors or .npz file of parameters, which become constants."
+    "--weights",
+    metavar="FILE",
+    help="A .safetensors, .npz or .params file of parameters, which become constants.",
 )
 @click.option(
     "--batch", type=click.Choice(["dynamic"]), help="Compute operators of many calls of a function together."

@@ -25,7 +25,9 @@ Examples:
 
 @click.command(context_settings={"ignore_unknown_options": True}, epilog=EXAMPLES)
 @click.option("--entry", default="main", metavar="NAME", help="The definition to run (default: main).")
-@click.option("--weights", metavar="FILE", help="A .safetensors or .npz file of parameters, by name.")
+@click.option(
+    "--weights", metavar="FILE", help="A .safetensors, .npz or .params file of parameters, by name."
+)
 @click.option("--stdio", is_flag=True, help="Answer an editor over standard input and output.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), help="Answer an editor on this port of localhost (0: any)."

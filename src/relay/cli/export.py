@@ -21,7 +21,9 @@ Examples:
     "-o", "--output", metavar="FILE", help="The model to write (default: FILE with the suffix .onnx)."
 )
 @click.option(
-    "--weights", metavar="FILE", help="A .safetensors or .npz file of parameters, which become initialisers."
+    "--weights",
+    metavar="FILE",
+    help="A .safetensors, .npz or .params file of parameters, which become initialisers.",
 )
 @click.option(
     "--contributed", is_flag=True, help="Use ONNX Runtime's own operators: `MatMulNBits` for small weights."

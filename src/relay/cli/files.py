@@ -19,14 +19,16 @@ PROGRAMS = (".relay", ".rly")
 """What the names of programs in text end in."""
 
 
-def programs(names: Sequence[str]) -> list[str]:
-    """The files that names stand for: a folder stands for all programs in it and below (`cannot-read`)."""
+def programs(names: Sequence[str], kinds: tuple[str, ...] = PROGRAMS) -> list[str]:
+    """The files that names stand for: a folder stands for all programs in it and below, or all files whose
+    names end in one of `kinds` (`cannot-read`).
+    """
     found: list[str] = []
     for name in names:
         if name == STDIN or not Path(name).is_dir():
             found.append(name)
             continue
-        inside = sorted(p for p in Path(name).rglob("*") if p.suffix in PROGRAMS and p.is_file())
+        inside = sorted(p for p in Path(name).rglob("*") if p.suffix in kinds and p.is_file())
         inside = [p for p in inside if not any(part.startswith(".") for part in p.relative_to(name).parts)]
         if not inside:
             fail("cannot-read", f"the folder `{name}` has no programs", hint="their names end in .relay")

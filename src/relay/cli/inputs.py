@@ -1,4 +1,4 @@
-"""What a program is run on: literals, `.npy`, `.npz` and `.safetensors` files, standard input."""
+"""What a program is run on: literals, files of arrays, standard input."""
 
 import io
 import math
@@ -17,9 +17,10 @@ from relay.diagnostic import Diagnostic, RelayError, did_you_mean, fail
 from relay.ir.dtype import canonical, to_numpy
 from relay.ir.expr import Function
 from relay.ir.module import IRModule
+from relay.text.param_dict import load_param_dict
 
 NAMED = re.compile(r'%?("(?P<quoted>[^"]+)"|(?P<plain>[A-Za-z_][\w./]*))\s*=(?!=)\s*(?P<value>.*)', re.DOTALL)
-ARRAY_FILES = (".npy", ".npz", ".safetensors")
+ARRAY_FILES = (".npy", ".npz", ".safetensors", ".params")
 NPY_MAGIC, ZIP_MAGIC = b"\x93NUMPY", b"PK"
 
 
@@ -34,7 +35,7 @@ class Input:
 
 
 Given = Input | dict[str, Input]
-"""One positional argument: a value, or (an `.npz` or `.safetensors` file) values by name."""
+"""One positional argument: a value, or (an `.npz`, `.safetensors` or `.params` file) values by name."""
 
 
 def arrange(params: Sequence[str], args: Sequence[str], weights: Mapping[str, Input]) -> list[Input]:
@@ -157,18 +158,20 @@ def read(arg: str) -> Given:
             fail("bad-array-file", "standard input is neither text nor a .npy or .npz file")
     if arg.endswith(".npy"):
         return Input(arg, read_npy(read_bytes(arg), arg))
-    if arg.endswith(".npz"):
-        return read_npz(read_bytes(arg), arg)
-    if arg.endswith(".safetensors"):
-        return read_safetensors(arg)
+    if arg.endswith((".npz", ".safetensors", ".params")):
+        return read_weights(arg)
     if arg.endswith(".json"):
         return Input(arg, text=read_text(arg), is_json=True)
     return Input(arg, text=arg)
 
 
 def read_weights(name: str) -> dict[str, Input]:
-    """The tensors of a `.safetensors` or `.npz` file by name (`bad-array-file`)."""
-    return read_npz(read_bytes(name), name) if name.endswith(".npz") else read_safetensors(name)
+    """The tensors of a `.safetensors`, `.npz` or `.params` file by name (`bad-array-file`, `bad-array`)."""
+    if name.endswith(".npz"):
+        return read_npz(read_bytes(name), name)
+    if name.endswith(".params"):
+        return {k: Input(f"{name}:{k}", a) for k, a in load_param_dict(read_bytes(name)).items()}
+    return read_safetensors(name)
 
 
 def weights_of_main(mod: IRModule, name: str) -> dict[str, np.ndarray[Any, Any]]:

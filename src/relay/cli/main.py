@@ -31,6 +31,7 @@ COMMANDS = {
     "lint": "Print what could be written better in programs.",
     "lsp": "Serve editors: the language server.",
     "fmt": "Format programs.",
+    "upgrade": "Rewrite programs and parameters of older formats.",
     "opt": "Run passes and print the program.",
     "view": "Draw a program, and show it in a browser.",
     "diff": "Print what differs between two programs.",

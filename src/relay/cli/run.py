@@ -40,7 +40,9 @@ Examples:
 
 @click.command(context_settings={"ignore_unknown_options": True}, epilog=EXAMPLES)
 @click.option("--entry", default="main", metavar="NAME", help="The definition to run (default: main).")
-@click.option("--weights", metavar="FILE", help="A .safetensors or .npz file of parameters, by name.")
+@click.option(
+    "--weights", metavar="FILE", help="A .safetensors, .npz or .params file of parameters, by name."
+)
 @click.option(
     "--output", metavar="FILE", help="Write the result to an .npz, .safetensors or .json file; print nothing."
 )

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
-from relay.diagnostic import fail
+from relay.diagnostic import counted, fail
 from relay.ir import hooks
 from relay.ir.module import IRModule
 from relay.picture.data import page_data
@@ -68,11 +68,6 @@ class View:
 
     def _repr_html_(self) -> str:
         return framed(self.html(), self.graph.name)
-
-
-def counted(n: int, word: str) -> str:
-    """`1 node`, `1,234 nodes`."""
-    return f"{n:,} {word}{'' if n == 1 else 's'}"
 
 
 def view(mod: IRModule, name: str = "program", *, fused: bool = True) -> View:

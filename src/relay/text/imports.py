@@ -164,7 +164,7 @@ def standard_text(name: str) -> str:
 
 
 def _library() -> Traversable:
-    """The folder of the standard modules; it is no Python package, as `relay.std` is an operator."""
+    """The folder of the standard modules; it is not a Python package, as `relay.std` is an operator."""
     return resources.files("relay").joinpath("std")
 
 

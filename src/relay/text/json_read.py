@@ -9,13 +9,14 @@ import linecache
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, cast
 
-from relay.diagnostic import RelayError, Source, Span, fail
+from relay.diagnostic import RelayError, Source, Span, counted, fail
 from relay.ir import dim
 from relay.ir.expr import Op, RelayExpr
 from relay.op.attribute import Size, attribute_types
 from relay.op.registry import registry
 from relay.text.json_arrays import decode
 from relay.text.json_schema import CALL, FIELDS, IGNORED, is_dimension, is_reference, short_key
+from relay.text.literals import short
 
 COLUMNS_PER_LINE = 1 << 20
 ELSEWHERE = frozenset(
@@ -23,6 +24,7 @@ ELSEWHERE = frozenset(
 )
 """What says where another compiler found a program, and how it is to run it."""
 _CONTAINERS = ("Array", "Map", "StrMap")
+MAX_LISTED_FUNCTIONS = 3
 
 
 class LineSource(Source):
@@ -48,6 +50,22 @@ def bad(message: str, hint: str = "") -> NoReturn:
     fail("bad-json", message, hint=hint or "the text must be what `save_json` wrote, whole and unchanged")
 
 
+def refuse_graph(nodes: list[Any]) -> NoReturn:
+    """Report a graph of compiled functions, which beside its parameters is all that a deployed model has."""
+    named = [cast("dict[str, Any]", n).get("attrs") for n in nodes if isinstance(n, dict)]
+    attrs = [cast("dict[str, Any]", a) for a in named if isinstance(a, dict)]
+    functions = {str(a["func_name"]) for a in attrs if "func_name" in a}
+    listed = ", ".join([f"`{short(name)}`" for name in sorted(functions)[:MAX_LISTED_FUNCTIONS]])
+    more = ", …" if len(functions) > MAX_LISTED_FUNCTIONS else ""
+    fail(
+        "compiled-graph",
+        "this is a graph of compiled functions, not a program: it calls "
+        + f"{counted(len(functions), 'function')} of a library"
+        + (f", {listed}{more}" if listed else ""),
+        hint="the library has their machine code alone: import the model again, or read its text or JSON",
+    )
+
+
 class Reader:
     """One JSON text and what has been built of it."""
 
@@ -60,6 +78,8 @@ class Reader:
         if not isinstance(top, dict) or not isinstance(cast("dict[str, Any]", top).get("nodes"), list):
             bad("the JSON has no list of `nodes`")
         parts = cast("dict[str, Any]", top)
+        if "arg_nodes" in parts and "heads" in parts:
+            refuse_graph(parts["nodes"])
         blobs = parts.get("b64ndarrays", [])
         if not all(isinstance(n, dict) for n in parts["nodes"]) or not isinstance(blobs, list):
             bad("`nodes` must be objects, and `b64ndarrays` a list of texts")

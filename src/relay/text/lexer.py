@@ -16,7 +16,9 @@ from relay.diagnostic import Report, Source, Span, did_you_mean, readable
 from relay.text.literals import short, unescape
 
 KEYWORDS = frozenset({"let", "fn", "fun", "def", "if", "else", "match"})
-STRICT_VERSION = "0.0.5"
+STRICT_VERSIONS = tuple([f"0.0.{i}" for i in range(1, 6)])
+"""The versions of files from before this language had its own; all are read as the last of them."""
+STRICT_VERSION = STRICT_VERSIONS[-1]
 VERSION = "1"
 
 _NAME = "[A-Za-z_][A-Za-z0-9_]*"
@@ -29,7 +31,11 @@ _LONG_STRING = r'"[^"\\]*(?:\\[\s\S][^"\\]*)*"'
 _NUMBER = "[0-9]+(?:\\.[0-9]+)?(?:[eE][+-]?[0-9]+)?[A-Za-z0-9_]*"
 _WHOLE_STRING = re.compile(_LONG_STRING + r"\Z")
 _PUNCTUATION = r"->|=>|==|!=|<=|>=|&&|\[\||\|\]|\|\||\||\*\*|\.\.\.?|[-+*/%@<>=!?:;,.(){}\[\]]"
-_HEADER = re.compile(r'(?:[\s\ufeff]|(?://|#(?!\[))[^\n]*\n)*#\[\s*version\s*=\s*"([^"\n]*)"\s*\]')
+_HEADER = re.compile(
+    r"(?:[\s\ufeff]|(?://|#(?!\[))[^\n]*\n)*"
+    r"(?:#\[\s*version\s*=\s*\"(?P<now>[^\"\n]*)\"\s*\]|v(?P<old>0\.0\.[0-9]+)(?=\s|\Z))"
+)
+"""`#[version = "0.0.5"]`, or as the versions before that one say it: `v0.0.4`."""
 _COMMENT_OR_STRING = re.compile(rf"{_STRING}|//[^\n]*|#(?!\[)[^\n]*|#\[\s*metadata\s*\]|/\*")
 _METADATA = re.compile(r"#\[\s*metadata\s*\]")
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
@@ -205,6 +211,19 @@ LOOK_AHEAD = 5
 """How many `END`s close the lists: a parser may look that far ahead without asking where the text ends."""
 
 
+def version_of(text: str) -> str:
+    """The version of the text format that a text says it has, which is the newest where it says none."""
+    header = _HEADER.match(text)
+    return VERSION if header is None else header["now"] if header["old"] is None else header["old"]
+
+
+def _version_place(header: re.Match[str]) -> tuple[int, int]:
+    """Where a header says its version, quotes included."""
+    if header["old"] is None:
+        return header.start("now") - 1, header.end("now") + 1
+    return header.start("old") - 1, header.end("old")
+
+
 def lex(source: Source, report: Report) -> Tokens:
     """The tokens of a text; what is none is reported and left out.
 
@@ -213,12 +232,13 @@ def lex(source: Source, report: Report) -> Tokens:
     """
     text = _blank_comments(source, report) if "/*" in source.text else source.text
     header = _HEADER.match(text)
-    strict = header is not None and header[1] == STRICT_VERSION
-    if header is not None and header[1] not in (STRICT_VERSION, VERSION):
+    version = version_of(text)
+    strict = version in STRICT_VERSIONS
+    if header is not None and not strict and version != VERSION:
         report.error(
             "unknown-version",
-            f"version {_short(header[1])} of the text format is not known",
-            Span(source, header.start(1) - 1, header.end(1) + 1),
+            f"version {_short(version)} of the text format is not known",
+            Span(source, *_version_place(header)),
             hint=f'write #[version = "{VERSION}"], or "{STRICT_VERSION}" for the older format',
         )
     start = 0 if header is None else header.end()

@@ -52,9 +52,11 @@ def save(mod: IRModule, path: str | Path) -> None:
     A weights file of an earlier save is removed when nothing is left for it.  Raises `cannot-write`, and then
     nothing is changed.
     """
-    path = Path(path)
-    if path.suffix == SUFFIX:
-        fail("cannot-write", f"`{path}` is the name of a weights file", hint="call the program `….relay`")
+    write_program(Path(path), *split(mod))
+
+
+def split(mod: IRModule) -> tuple[str, list[Constant]]:
+    """The text of a module, and the large constants that it refers to."""
     kept: list[Constant] = []
     index: dict[Any, int] = {}
 
@@ -64,10 +66,16 @@ def save(mod: IRModule, path: str | Path) -> None:
             kept.append(c)
         return f"meta[relay.Constant][{i}]"
 
-    text = module_text(mod, header=True, keep=keep).encode()
-    beside = weights_path(path)
+    return module_text(mod, header=True, keep=keep), kept
+
+
+def write_program(path: Path, text: str, kept: list[Constant]) -> None:
+    """Write the parts of a module as `save` does (`cannot-write`)."""
+    if path.suffix == SUFFIX:
+        fail("cannot-write", f"`{path}` is the name of a weights file", hint="call the program `….relay`")
+    data, beside = text.encode(), weights_path(path)
     weights = _serialized(kept) if kept else b""
-    files: list[tuple[str, Write]] = [(str(path), lambda out: out.write(text))]
+    files: list[tuple[str, Write]] = [(str(path), lambda out: out.write(data))]
     if kept:
         files.insert(0, (str(beside), lambda out: out.write(weights)))
     write_files(files)
@@ -106,7 +114,12 @@ def load(path: str | Path) -> IRModule:
     """
     path = Path(path)
     text = as_text(read_file(str(path)), str(path))
-    return _from_json(text, path) if _JSON.match(text) else read_program(text, str(path), path)
+    return _from_json(text, path) if is_json(text) else read_program(text, str(path), path)
+
+
+def is_json(text: str) -> bool:
+    """Whether a text is the JSON of an older program."""
+    return _JSON.match(text) is not None
 
 
 def _from_json(text: str, path: Path) -> IRModule:

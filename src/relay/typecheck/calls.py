@@ -2,11 +2,12 @@
 
 from typing import Any
 
+from relay.diagnostic import counted
 from relay.ir.expr import Call, Constructor, Expr, GlobalVar, Op, Var, VMap
 from relay.ir.type import HAS_ANY, FuncType, Kind, TypeRelation, TypeVar
 from relay.typecheck.inference import Inference, Rule, rule
 from relay.typecheck.leaves import operator_call
-from relay.typecheck.messages import counted, show
+from relay.typecheck.messages import show
 from relay.typecheck.places import place
 from relay.typecheck.schemes import demand, instantiate
 from relay.typecheck.unknown import ERROR, Unknown, has_unknown, head

@@ -192,8 +192,3 @@ def allowed(names: Term | frozenset[str]) -> str:
 def listed(names: Collection[str]) -> str:
     """Dtypes in their usual order."""
     return ", ".join([d for d in DTYPES if d in names])
-
-
-def counted(n: int, what: str) -> str:
-    """`1 operand`, `2 operands`."""
-    return f"{n} {what}" if n == 1 else f"{n} {what}s"

@@ -2,12 +2,13 @@
 
 from typing import Any
 
+from relay.diagnostic import counted
 from relay.ir.expr import Expr, Grad, RefCreate, RefRead, RefWrite, Tuple, TupleGetItem, VMap
 from relay.ir.type import HAS_ANY, UNIT, FuncType, Kind, RefType, TupleType, TypeVar
 from relay.typecheck.goals import DeferredGoal, Goal
 from relay.typecheck.grads import GradGoal, grad_type
 from relay.typecheck.inference import Inference, Rule, rule
-from relay.typecheck.messages import Fault, counted, show
+from relay.typecheck.messages import Fault, show
 from relay.typecheck.places import place
 from relay.typecheck.schemes import demand, instantiate
 from relay.typecheck.unknown import ERROR, Unknown, head

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from relay.diagnostic import RelayError
+from relay.diagnostic import RelayError, counted
 from relay.ir.alias import expanded
 from relay.ir.expr import Expr, Function
 from relay.ir.subst import substitute_type
@@ -11,7 +11,7 @@ from relay.ir.type import FuncType, IncompleteType, Kind, TensorType, Type, Type
 from relay.typecheck.goals import Goal, relation_goal
 from relay.typecheck.kinds import name_of
 from relay.typecheck.literals import class_members
-from relay.typecheck.messages import Fault, allowed, counted, show
+from relay.typecheck.messages import Fault, allowed, show
 from relay.typecheck.unknown import ERROR, Mismatch, Unknown, has_unknown, kind_of, zonk
 
 if TYPE_CHECKING:

@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
-from relay.diagnostic import Diagnostic, RelayError, Report
+from relay.diagnostic import Diagnostic, RelayError, Report, counted
 from relay.ir.expr import Call, Expr
 from relay.ir.type import HAS_INCOMPLETE, Kind, Type, TypeVar
 from relay.ir.type_base import HAS_ERROR, HAS_OBJECT
 from relay.op.base import Operator
 from relay.op.places import computed_hint
 from relay.typecheck.goals import ClassGoal, DeferredGoal, Givens, Goal, OperatorGoal, Silenced, Stuck, Wait
-from relay.typecheck.messages import Fault, counted
+from relay.typecheck.messages import Fault
 from relay.typecheck.relating import Relating
 from relay.typecheck.unknown import ERROR, Mismatch, Unknown, head, unknowns, zonk
 
