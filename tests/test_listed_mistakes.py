@@ -92,6 +92,10 @@ MISTAKES = {
         f"def @f({X}) {{ ones_like(%x) + one_hot(1, 1.0, 0.0, 3, -1, double) }}",
         "a dtype is `float64`",
     ),
+    "a dtype of C as a string": (
+        f'def @f({X}) {{ ones(shape=(3,), dtype="double") }}',
+        "it is a dtype such as float32",
+    ),
     "a colon before a result": (f"def @f({X}): float32 {{ sum(%x) }}", "the type of a result follows `->`"),
     "a colon before a body": (f"def @f({X}): {{ %x }}", "the type of a result follows `->`"),
     "an assignment that adds": ("def @f(%x: int32) { %x += 1; %x }", "there is no `+=`: no variable changes"),

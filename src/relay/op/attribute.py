@@ -140,7 +140,7 @@ def _conform(value: Any, hint: Any) -> tuple[Any] | None:
 
 def _spell(hint: Any) -> str:
     if hint is DTypeName:
-        return "a dtype"
+        return "a dtype such as float32"
     if hint == Size:
         return "a size"
     origin, args = get_origin(hint), get_args(hint)
