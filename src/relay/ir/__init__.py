@@ -13,6 +13,7 @@ _NAMES = {
     "relay.ir.module": "IRModule TypeData",
     "relay.ir.type": "FuncType GlobalTypeVar IncompleteType RefType TensorType TupleType Type TypeCall"
     " TypeKind TypeRelation TypeVar",
+    "relay.op.op_attributes": "register_op_attr",
     "relay.text.json_format": "load_json save_json",
 }
 _HOME = {name: home for home, names in _NAMES.items() for name in names.split()}

@@ -50,6 +50,8 @@ binary: Callable[..., Any] = _unfilled
 """`a op b` on expressions (`op` is an operator's name); filled by `relay.op`."""
 operator_instance: Callable[..., Any] = _unfilled
 """The operator instance for a name and a dict of attributes; filled by `relay.op`."""
+op_attributes: Callable[[str], Any] = _unfilled
+"""The attributes that users give to the operator of a name, by key; filled by `relay.op`."""
 infer: Callable[..., Any] = _unfilled
 """A module with every type filled in; filled by `relay.typecheck`."""
 checked_type: Callable[..., Any] = _unfilled

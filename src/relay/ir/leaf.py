@@ -135,6 +135,22 @@ class Op(RelayExpr):
             found = Op.interned.setdefault(name, found)
         return found
 
+    def get_attr(self, attr_name: str) -> Any:
+        """The attribute that the operator has for that key (`relay.register_op_attr`); None without one."""
+        return hooks.op_attributes(self.name).get(attr_name)
+
+    def has_attr(self, attr_name: str) -> bool:
+        """Whether the operator has an attribute for that key."""
+        return attr_name in hooks.op_attributes(self.name)
+
+    def set_attr(self, attr_name: str, value: Any, plevel: int = 10) -> None:
+        """Give the operator an attribute, unless it has one of a higher level (`attribute-value`)."""
+        hooks.op_attributes(self.name).set(attr_name, value, plevel)
+
+    def reset_attr(self, attr_name: str) -> None:
+        """Take the attribute away that the operator was given."""
+        hooks.op_attributes(self.name).reset(attr_name)
+
     def summary(self) -> str:
         """The name."""
         return f"Op {self.name}"
