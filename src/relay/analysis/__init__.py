@@ -8,6 +8,7 @@ from relay.ir.expr import Expr
 from relay.ir.walk import post_order
 
 _NAMES = {
+    "relay.analysis.annotated_regions": "AnnotatedRegion AnnotatedRegionSet",
     "relay.analysis.call_graph": "CallGraph",
     "relay.analysis.constant": "check_constant",
     "relay.analysis.cost": "count_layers get_total_mac_number list_op_freqs",

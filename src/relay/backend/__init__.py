@@ -1,1 +1,20 @@
-"""What runs programs."""
+"""What runs programs; what others compile: `register_compiler` says who."""
+
+from importlib import import_module
+from typing import Any
+
+_HOME = {
+    "register_compiler": "relay.interpreter.regions",
+    "get_pattern_table": "relay.pattern.tables",
+    "register_pattern_table": "relay.pattern.tables",
+}
+
+__all__ = [*_HOME]  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, on first use."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'relay.backend' has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(_HOME[name]), name)
+    return found

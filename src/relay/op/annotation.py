@@ -38,17 +38,8 @@ class Mark(Elementwise):
         return data
 
 
-@operator("annotation.checkpoint")
-class Checkpoint(Mark):
-    """The operand, marked as cheaper to compute again than to keep until its derivative is taken.
-
-    Of a tuple, each tensor in it is marked.
-
-    relay> annotation.checkpoint([1.0, 2.0])
-    [1.0, 2.0]
-    relay> annotation.checkpoint((1.0, [2.0]))
-    (1.0, [2.0])
-    """
+class EachMark(Mark):
+    """A mark on each tensor of a tuple, where the operand is one."""
 
     is_resolved = True
     settled_dtypes = ANY_DTYPE
@@ -61,14 +52,31 @@ class Checkpoint(Mark):
     ) -> Expr | None:
         """The marked fields of a tuple."""
         whole = types[0]
-        if not isinstance(whole, TupleType):
-            return None
-        parts: list[Expr] = []
-        for i, field in enumerate(whole.fields):
-            part = TupleGetItem(args[0], i, span=span)
-            inner = self.resolved((field,), (part,), mod, span)
-            parts.append(self(part) if inner is None else inner)
-        return Tuple(tuple(parts), span=span)
+        return marked(self, args[0], whole, span) if isinstance(whole, TupleType) else None
+
+
+def marked(mark: Mark, e: Expr, t: Type, span: Span | None = None) -> Expr:
+    """An expression of a type with a mark, or with one on each tensor that it is made of."""
+    if not isinstance(t, TupleType):
+        return mark(e)
+    fields = (
+        e.fields if isinstance(e, Tuple) else [TupleGetItem(e, i, span=span) for i in range(len(t.fields))]
+    )
+    parts = [marked(mark, f, part, span) for f, part in zip(fields, t.fields, strict=True)]
+    return Tuple(tuple(parts), span=span)
+
+
+@operator("annotation.checkpoint")
+class Checkpoint(EachMark):
+    """The operand, marked as cheaper to compute again than to keep until its derivative is taken.
+
+    Of a tuple, each tensor in it is marked.
+
+    relay> annotation.checkpoint([1.0, 2.0])
+    [1.0, 2.0]
+    relay> annotation.checkpoint((1.0, [2.0]))
+    (1.0, [2.0])
+    """
 
 
 @operator("annotation.stop_fusion")
@@ -95,8 +103,10 @@ class CastHint(Mark):
 
 
 @operator("annotation.compiler_begin")
-class CompilerBegin(Mark):
+class CompilerBegin(EachMark):
     """The operand, which enters a region of the program that is meant for the compiler of that name.
+
+    Of a tuple, each tensor in it is marked.
 
     relay> annotation.compiler_begin([1.0, 2.0], compiler="other")
     [1.0, 2.0]
@@ -107,8 +117,10 @@ class CompilerBegin(Mark):
 
 
 @operator("annotation.compiler_end")
-class CompilerEnd(Mark):
+class CompilerEnd(EachMark):
     """The operand, which leaves a region of the program that is meant for the compiler of that name.
+
+    Of a tuple, each tensor in it is marked.
 
     relay> annotation.compiler_end([1.0, 2.0], compiler="other")
     [1.0, 2.0]

@@ -66,14 +66,14 @@ def _entry(given: Any) -> Entry:
 def _with_composites(root: Expr, entries: Sequence[Entry], types: Types) -> Expr:
     """A definition in which the matches of all patterns are functions."""
     for name, pattern, check in entries:
-        made = _inside_composites(root)
+        made = inside_composites(root)
         root = partition(
             pattern, root, {"Composite": name}, lambda e: e not in made and bool(check(e)), types  # noqa: B023
         )  # fmt: skip
     return root
 
 
-def _inside_composites(root: Expr) -> set[Expr]:
+def inside_composites(root: Expr) -> set[Expr]:
     """What functions that stand for a pattern are made of."""
     inside: set[Expr] = set()
     for e in post_order(root):

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 
+from relay.analysis.annotated_regions import compiler_of
 from relay.ir.collector import paused
 from relay.ir.expr import Expr, Function, GlobalVar
 from relay.ir.module import IRModule
@@ -63,6 +64,24 @@ def without_definitions(mod: IRModule, unwanted: Collection[GlobalVar]) -> IRMod
         out.constant_types.pop(v, None)
     own_imports(out, unwanted)
     return out
+
+
+def with_regions_of(before: IRModule, after: IRModule) -> IRModule:
+    """A module with those definitions as they were before that another compiler takes: a pass may give them
+    other types and attributes, and leaves their bodies alone.
+    """
+    kept = {
+        v: e for v, e in before.functions.items() if compiler_of(e) and is_alike(e, after.functions.get(v))
+    }
+    return with_definitions(after, kept)
+
+
+def is_alike(e: Expr, now: Expr | None) -> bool:
+    """Whether two definitions have the same types and attributes."""
+    if not isinstance(e, Function) or not isinstance(now, Function) or e.attrs != now.attrs:
+        return False
+    kinds, known = ([f.ret_type, *[p.type_annotation for p in f.params], *f.type_params] for f in (now, e))
+    return kinds == known
 
 
 def own_imports(mod: IRModule, changed: Collection[GlobalVar]) -> None:

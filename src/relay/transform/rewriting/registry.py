@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, get_type_hints
 from relay.diagnostic import Span, did_you_mean, fail
 from relay.ir.collector import paused
 from relay.ir.module import IRModule
-from relay.transform.rewriting.definitions import annotated
+from relay.transform.rewriting.definitions import annotated, with_regions_of
 from relay.transform.rewriting.forms import TYPED, Form
 
 P = ParamSpec("P")
@@ -67,7 +67,7 @@ def module_pass(
     The function gets an annotated module in the forms that it `needs`, and returns an annotated one in the
     forms that it `gives`; definitions in a form that it `keeps` are in it afterwards, `unless` the option of
     that name is set.  It returns the same object when nothing changed.  Its keyword-only parameters are the
-    options.
+    options.  Definitions that another compiler takes stay as they are.
     """
 
     def register(function: Callable[P, IRModule]) -> Callable[P, IRModule]:
@@ -83,7 +83,7 @@ def module_pass(
             stays = () if options.get(unless) else keeps
             kept = {form: [v for v in mod.functions if form.is_known_of(mod, v)] for form in stays}
             with paused():
-                out = change(mod, **options)
+                out = with_regions_of(mod, change(mod, **options))
             for form in (TYPED, *gives):
                 form.note(out)
             for form, names in kept.items():
