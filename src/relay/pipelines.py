@@ -26,6 +26,10 @@ from relay.transform.passes.canonical_cast import canonicalize_cast
 from relay.transform.passes.check_nan import check_nan
 from relay.transform.passes.choose_precision import has_choice, precision_named, with_precision
 from relay.transform.passes.common_subexpressions import eliminate_common_subexpr
+from relay.transform.passes.compiler_functions import (
+    mark_compiler_functions_as_extern,
+    outline_compiler_functions,
+)
 from relay.transform.passes.constant_folding import fold_constants
 from relay.transform.passes.convert_layout import convert_layout
 from relay.transform.passes.dead_code import dead_code
@@ -242,6 +246,7 @@ def optimize_for_native(
 
     Layouts are chosen last, when weights have taken in what is multiplied with them.
     """
+    mod = RulePass(rules[outline_compiler_functions]).run(mod)
     mod, _ = in_precision(mod, entries, level, precision)
     mod = RulePass(rules[optimize], {"level": level, "entry_functions": tuple(entries)})(mod)
     layouts = RulePass(rules[convert_layout])
@@ -254,6 +259,7 @@ def optimize_for_xla(
     """What entries need of a module, in a precision, as it is traced for XLA: after passes of at most a
     level, without derivatives, and with a copy of each polymorphic function for its uses.
     """
+    mod = RulePass(rules[mark_compiler_functions_as_extern]).run(mod)
     mod, _ = in_precision(mod, entries, level, precision)
     mod = RulePass(rules[optimize], {"level": level, "entry_functions": tuple(entries)})(mod)
     for function in XLA:

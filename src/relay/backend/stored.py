@@ -34,7 +34,7 @@ class FileKind(NamedTuple):
     """The version of their format."""
 
 
-MACHINE_CODE = FileKind(b"RELAYRLO", 7)
+MACHINE_CODE = FileKind(b"RELAYRLO", 8)
 FOR_XLA = FileKind(b"RELAYRLX", 1)
 
 
@@ -193,19 +193,23 @@ def align_up(n: int, to: int) -> int:
 # --- nodes
 
 
-def encode_node(node: Any) -> list[Any]:
-    """A node without constants as its graph, with its spans."""
-    _, (text, arrays, sources, spans) = node.__reduce__()
-    assert not arrays, "headers have no constants"
+def encode_node(node: Any, arrays: list[Any] | None = None) -> list[Any]:
+    """A node as its graph, with its spans; the dtypes, shapes and bytes of its constants are added to
+    `arrays`, and without these it has none.
+    """
+    _, (text, constants, sources, spans) = node.__reduce__()
+    assert arrays is not None or not constants, "headers have no constants"
+    if arrays is not None:
+        arrays += constants
     return [text, sources, base64.b64encode(spans).decode()]
 
 
-def decode_node(said: list[Any]) -> Any:
+def decode_node(said: list[Any], arrays: Sequence[Any] = ()) -> Any:
     """The inverse of `encode_node`."""
     from relay.text.pickling import load_node
 
     text, sources, spans = said
-    return load_node(text, [], [tuple(s) for s in sources], base64.b64decode(spans))
+    return load_node(text, list(arrays), [tuple(s) for s in sources], base64.b64decode(spans))
 
 
 def encode_sites(sites: Sequence[Site]) -> tuple[list[Any], list[list[str]]]:

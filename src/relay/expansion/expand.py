@@ -6,6 +6,7 @@ Derivatives inside of what is differentiated are expanded first, so that derivat
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
+from relay.analysis.annotated_regions import compiler_of
 from relay.analysis.effects import Effects
 from relay.analysis.lints import identity_dropouts
 from relay.autodiff.closing import Closing
@@ -23,6 +24,7 @@ from relay.ir.supply import GlobalVarSupply
 from relay.ir.type import Any, FuncType, TupleType
 from relay.ir.walk import post_order, rewrite
 from relay.transform.rewriting.anf_conversion import anf_module
+from relay.transform.rewriting.definitions import with_definitions
 from relay.transform.rewriting.defusion import defused
 from relay.transform.rewriting.monomorphisation import is_monomorphic, monomorphic
 from relay.typecheck.infer import infer
@@ -50,8 +52,18 @@ def expand_grad(mod: IRModule, reserved: Iterable[GlobalVar] = ()) -> IRModule:
     for name in set(reserved) - set(mod.functions):
         supply.reserve_global(name)
     with derived_nodes(), paused():
-        known = _with_known_dtypes(_unfused(infer(mod)))
-        return _expanded(known.map_functions(_at_its_calls), supply)
+        mod = infer(mod)
+        regions = {v: e for v, e in mod.functions.items() if isinstance(e, Function) and compiler_of(e)}
+        known = _with_known_dtypes(_unfused(_opened(mod, regions)))
+        out = _expanded(known.map_functions(_at_its_calls), supply)
+        return with_definitions(out, {v: e for v, e in regions.items() if v in out.functions})
+
+
+def _opened(mod: IRModule, regions: Mapping[GlobalVar, Function]) -> IRModule:
+    """The module with definitions that another compiler takes as ordinary ones, which are differentiated."""
+    return with_definitions(
+        mod, {v: e.without_attr("Compiler").without_attr("Primitive") for v, e in regions.items()}
+    )
 
 
 def _unfused(mod: IRModule) -> IRModule:

@@ -83,6 +83,13 @@ class Lowering:
         unit.places.update(zip(fn.params, unit.draft.params, strict=True))
         for hidden in code.hidden:
             group.keys.setdefault(hidden)
+        region = self.world.region(fn, code.name)
+        if region is not None:
+            unit.draft.span = fn.span
+            unit.draft.emit(op.RETURN, 0, None, unit.draft.operate(region, tuple(unit.draft.params)))
+            if outer is None:
+                unit.seal(self.world)
+            return unit
         required = check_result(fn, self.world)
         yield self.tail(unit, fn.body, required)
         if outer is None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from relay.analysis.annotated_regions import compiler_of
 from relay.diagnostic import fail
 from relay.interpreter.arguments import arrange, convert_arguments, inputs
 from relay.interpreter.backtrace import Frame, located
@@ -18,6 +19,7 @@ from relay.interpreter.limits import default_depth
 from relay.interpreter.loop import Cell, execute
 from relay.interpreter.lower import lower_constant, lower_function
 from relay.interpreter.operators import operator_function, operator_value
+from relay.interpreter.regions import RegionCode
 from relay.interpreter.unit import Unit
 from relay.interpreter.value import (
     Closure,
@@ -32,6 +34,7 @@ from relay.ir import hooks
 from relay.ir.expr import Call, Constructor, Expr, Function, GlobalVar, Grad, Op, Var, VMap
 from relay.ir.module import IRModule
 from relay.ir.type import FuncType, Kind, Type
+from relay.ir.vars import free_vars
 from relay.ir.walk import post_order
 from relay.typecheck.query import type_of
 
@@ -177,6 +180,10 @@ class Interpreter:
     def operator_value(self, op: Op) -> OperatorValue:
         """An operator as a first-class value."""
         return operator_value(op)
+
+    def region(self, fn: Function, name: str) -> Callable[..., Any] | None:
+        """What computes a function that another compiler takes; None for one whose body is evaluated."""
+        return RegionCode(fn, name) if compiler_of(fn) and not free_vars(fn) else None
 
     def arrange(self, unit: Unit) -> None:
         """Leave the instructions of a function as they are."""

@@ -9,7 +9,7 @@ from relay.interpreter import code as op
 from relay.interpreter.binding import Getter, hidden_of_type, sources
 from relay.interpreter.code import Code, Draft, Register, finish
 from relay.ir.dtype import to_numpy
-from relay.ir.expr import Call, Constructor, Expr, GlobalVar, Op, Var
+from relay.ir.expr import Call, Constructor, Expr, Function, GlobalVar, Op, Var
 from relay.ir.type import FuncType, Type, TypeVar
 
 Step: TypeAlias = Generator["Step", Any, Any]
@@ -41,6 +41,10 @@ class World(Protocol):
 
     def operator_value(self, op: Op) -> Any:
         """An operator as a first-class value."""
+        ...
+
+    def region(self, fn: Function, name: str) -> Callable[..., Any] | None:
+        """What computes a function that another compiler takes; None for one whose body is evaluated."""
         ...
 
     def arrange(self, unit: "Unit") -> None:

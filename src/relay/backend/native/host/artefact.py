@@ -65,9 +65,12 @@ def write_artefacts(several: Sequence[Artefact], out: BinaryIO) -> None:
         images = list(map(unload_image, made.constants))
         said = digests(images)
         constants = [sections.add(pieces, d.hex(), ALIGNMENT) for pieces, d in zip(images, said, strict=True)]
+        arrays: list[Any] = []
+        signature = made.signature.to_json(arrays)
+        kinds = [[t, list(shape), sections.add([x], digest(x).hex(), ALIGNMENT)] for t, shape, x in arrays]
         programs.append({
-            "features": list(made.features), "codes": numbers, "constants": constants,
-            "signature": made.signature.to_json(),
+            "features": list(made.features), "codes": numbers, "constants": constants, "arrays": kinds,
+            "signature": signature,
         })  # fmt: skip
     write_file(
         out, MACHINE_CODE, {"relay": version(), "triple": jit.triple(), "programs": programs}, sections
@@ -84,7 +87,11 @@ def read_artefact(path: str | Path, features: Collection[str] | None = None) -> 
     constants = [file.section(n) for n in program["constants"]]
     file.demand(program["codes"], list(map(digest, codes)), "its code has")
     file.demand(program["constants"], digests([[c] for c in constants]), "its constants have")
-    return Artefact(signature_from_json(program["signature"]), codes, constants, program["features"])
+    arrays = [(t, tuple(shape), file.section(n).tobytes()) for t, shape, n in program["arrays"]]
+    numbers = [n for _, _, n in program["arrays"]]
+    file.demand(numbers, [digest(x) for _, _, x in arrays], "its constants have")
+    signature = signature_from_json(program["signature"], arrays)
+    return Artefact(signature, codes, constants, program["features"])
 
 
 def program_for(name: str, header: dict[str, Any], features: Collection[str] | None) -> dict[str, Any]:

@@ -13,15 +13,17 @@ from typing import Any
 
 import numpy as np
 
+from relay.analysis.annotated_regions import compiler_of
 from relay.backend.native.host.context import Context, read_leaf, write_leaf
 from relay.backend.native.host.signature import Signature
 from relay.backend.native.host.values import Conversion
 from relay.backend.native.memory.layout import CALLBACK_OFFSET, SAVED_STACK_POINTER_OFFSET
-from relay.backend.native.memory.objects import REFERENCES, header, layout
+from relay.backend.native.memory.objects import REFERENCES, REGIONS, header, layout
 from relay.diagnostic import RelayError, fail
 from relay.interpreter.conversion import convert, result_of
 from relay.interpreter.effects import effect_function
 from relay.interpreter.operators import CheckedOperator
+from relay.interpreter.regions import RegionCode
 from relay.interpreter.tensor_conversion import MisfitError
 from relay.ir.expr import Function
 from relay.ir.type import FuncType, Type
@@ -47,9 +49,18 @@ class Callbacks:
         kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
         parts = signature.parts
         self.ways = {t: kind(partial(self.called, partial(self.function, t))) for t in parts.callbacks}
-        self.references = [kind(partial(self.called, self.reference(fn))) for fn in parts.references]
+        taken = [(i, fn) for i, fn in enumerate(parts.references) if compiler_of(fn)]
+        self.regions = {i: RegionCode(fn, f"@{fn.attrs['global_symbol']}") for i, fn in taken}
+        """What other compilers have made, by the numbers of what stands for it."""
+        acts = [
+            self.region(i) if i in self.regions else self.reference(fn)
+            for i, fn in enumerate(parts.references)
+        ]
+        self.references = [kind(partial(self.called, act)) for act in acts]
         for i, way in enumerate(self.references):
             write_leaf(address(REFERENCES) + 8 * i, "ptr", ctypes.cast(way, ctypes.c_void_p).value)
+        for i, region in self.regions.items():
+            write_leaf(address(REGIONS) + 8 * i, "ptr", region.address)
         self.functions: dict[int, Callable[..., Any]] = {}
         self.numbers = count(1)
         self.made: dict[Conversion, list[int]] = {}
@@ -126,6 +137,21 @@ class Callbacks:
             except RelayError as error:
                 raise located(error, fn) from None
             self.give(conversion, row, value, result)
+
+        return run
+
+    def region(self, number: int) -> Callable[[Conversion, int], None]:
+        """What computes a function that another compiler takes on what is in a row."""
+        region = self.regions[number]
+        fn = region.fn
+        types = [p.type_annotation for p in fn.params if p.type_annotation is not None]
+        result = fn.ret_type
+        assert result is not None
+
+        def run(conversion: Conversion, row: int) -> None:
+            known, conversion.cells = conversion.cells, conversion.given_cells()
+            self.give(conversion, row, region(*self.arguments(conversion, row, types)), result)
+            conversion.cells = known
 
         return run
 

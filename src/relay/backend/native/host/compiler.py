@@ -21,7 +21,7 @@ from relay.backend.native.llvm.codegen import compile_tasks, object_code
 from relay.backend.native.llvm.jit import target_processor
 from relay.backend.native.llvm.modules import Module, Piece, lone_module, split_modules
 from relay.backend.native.memory.layout import BOX_OFFSET
-from relay.backend.native.memory.objects import REFERENCES, ROUTINES, read_leaf
+from relay.backend.native.memory.objects import REFERENCES, REGIONS, ROUTINES, read_leaf
 from relay.backend.native.memory.representation import memory
 from relay.backend.native.memory.tensors import TENSOR, image
 from relay.backend.native.program.definitions import emit_definition
@@ -201,10 +201,12 @@ class Compiler:
         if not self.for_python:
             constants = f"@relay.constants = external global {size}"
         references = f"@{REFERENCES} = global [{max(1, len(p.references))} x ptr] zeroinitializer"
+        regions = f"@{REGIONS} = global [{max(1, len(p.references))} x ptr] zeroinitializer"
         routines = f"@{ROUTINES} = global [{max(1, len(p.routines))} x ptr] zeroinitializer"
         callbacks = callback_table(len(self.callbacks))
         launches = f"@{LAUNCHES} = global [{max(1, 2 * len(p.blocks))} x i64] zeroinitializer"
-        data = [constants, launches, references, routines, callbacks, p.layouts.text(), self.objects.text()]
+        tables = [constants, launches, references, regions, routines, callbacks]
+        data = [*tables, p.layouts.text(), self.objects.text()]
         first = Piece("\n".join([DECLARATIONS, *data, *p.singletons.values()]))
         return split_modules(
             inline_bodies(), [first, *self.pieces], p.pieces, p.plain, self.symbols_of_kernels()

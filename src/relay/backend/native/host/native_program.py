@@ -78,6 +78,8 @@ class NativeProgram:
         self.fill_routines()
         count = 0 if threads is None else thread_count(threads, "threads")
         self.contexts = Contexts(self.signature, self.code, count, lambda p, t: NativeFunction(self, p, t))
+        regions = self.contexts.callbacks.regions.values()
+        self.calls_python = self.lacks_routines or not all(r.address for r in regions)
 
     def fill_constants(self, images: Sequence[np.ndarray[Any, Any]]) -> None:
         """Put constant tensors where the code looks for them."""
@@ -119,7 +121,7 @@ class NativeProgram:
         header = entry.header
         params = ", ".join([f"%{p.name}: {p.type_annotation}" for p in header.params])
         doc = f"Compiled `@{name}({params}) -> {header.ret_type}`."
-        if not entry.direct or self.lacks_routines:
+        if not entry.direct or self.calls_python:
             slow.__name__ = slow.__qualname__ = name
             slow.__doc__ = doc
             return slow

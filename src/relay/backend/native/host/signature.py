@@ -1,6 +1,6 @@
 """What Python has to know of compiled code: entries, functions that come out, places where it may fail."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from relay.backend.native.memory.datatypes import DataTypes
@@ -46,7 +46,8 @@ class Parts(NamedTuple):
     callbacks: list[FuncType]
     """The types of functions that come in from Python."""
     references: list[Function]
-    """Calls of operators that Python computes, each as a function of the operands."""
+    """Calls of operators that Python computes, each as a function of the operands; and functions that other
+    compilers take."""
     routines: list[str]
     """The routines of LAPACK at each place of their table."""
     blocks: list[str]
@@ -64,8 +65,10 @@ class Signature(DataTypes):
         self.layouts.numbers = {of: i for i, of in enumerate(parts.layouts)}
         self.mod = IRModule(type_definitions=dict(definitions))
 
-    def to_json(self) -> dict[str, Any]:
-        """As values that JSON has."""
+    def to_json(self, arrays: list[Any] | None = None) -> dict[str, Any]:
+        """As values that JSON has.  The constants of functions for other compilers are added to `arrays`:
+        dtypes, shapes and bytes.
+        """
         p = self.parts
         headers: list[Any] = [e.header for e in p.entries.values()]
         kinds = [
@@ -74,7 +77,7 @@ class Signature(DataTypes):
         ]
         places, said = encode_sites(p.sites)
         return {
-            "graph": encode_node(Tuple((*headers, *kinds, *p.references, *places), span=None)),
+            "graph": encode_node(Tuple((*headers, *kinds, *p.references, *places), span=None), arrays),
             "types": [encode_node(d) for d in self.definitions.values()],
             "entries": [
                 [name, e.start, e.direct, list(e.donated), e.slots.start, e.slots.stop]
@@ -95,9 +98,9 @@ class Signature(DataTypes):
         }
 
 
-def signature_from_json(said: Mapping[str, Any]) -> Signature:
+def signature_from_json(said: Mapping[str, Any], arrays: Sequence[Any] = ()) -> Signature:
     """The inverse of `Signature.to_json`."""
-    fields: list[Any] = list(decode_node(said["graph"]).fields)
+    fields: list[Any] = list(decode_node(said["graph"], arrays).fields)
     entries = {
         name: EntryPoint(fields.pop(0), start, direct, tuple(donated), range(*slots))
         for name, start, direct, donated, *slots in list(said["entries"])

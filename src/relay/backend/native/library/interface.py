@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
+from relay.analysis.annotated_regions import compiler_of
 from relay.backend.native.host.compiler import Compiler
 from relay.backend.native.memory.representation import SIZES, scalar
 from relay.backend.native.program.program import Program
@@ -79,6 +80,9 @@ def entries_of(made: Compiler) -> list[Entry]:
 def require_no_python(program: Program) -> None:
     """Refuse a program of which Python computes a part (`no-library`)."""
     for fn in program.references:
+        if compiler_of(fn):
+            hint = "`relay.transform.MarkCompilerFunctionsAsExtern` gives it back to this one"
+            refuse("a library cannot call what another compiler has made", fn.span, hint=hint)
         call = fn.body
         assert isinstance(call, Call)
         assert isinstance(call.op, Op)

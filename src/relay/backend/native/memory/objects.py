@@ -19,6 +19,9 @@ DONATED = 4
 LAYOUT = "{ i32, i32, ptr }"
 REFERENCES = "relay.references"
 """The table of the functions of Python that compute operators without native code."""
+REGIONS = "relay.regions"
+"""The table of the functions of C that other compilers have made, at the places of those of Python that stand
+for them; empty where there is none of C."""
 ROUTINES = "relay.routines"
 """The table of the routines of LAPACK, empty where there is no LAPACK."""
 

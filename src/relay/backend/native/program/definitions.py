@@ -1,5 +1,6 @@
 """Adds the code of definitions to a program."""
 
+from relay.analysis.annotated_regions import compiler_of
 from relay.analysis.call_graph import CallGraph
 from relay.backend.native.llvm.builder import quoted
 from relay.backend.native.program.control import Definition
@@ -8,6 +9,7 @@ from relay.backend.native.program.global_thunks import CYCLIC, ONCE
 from relay.backend.native.program.lazy_globals import lazy_global
 from relay.backend.native.program.open_records import open_records
 from relay.backend.native.program.program import Program
+from relay.backend.native.program.regions import RegionCall
 from relay.backend.native.program.splitting import PIECE
 from relay.ir.expr import Call, Constructor, Function, GlobalVar, Op
 from relay.ir.walk import post_order
@@ -17,6 +19,9 @@ def emit_definition(program: Program, v: GlobalVar, graph: CallGraph) -> None:
     """Add the code of a definition."""
     fn = program.mod.functions[v]
     assert isinstance(fn, Function)
+    if compiler_of(fn):
+        program.pieces.append(RegionCall(program, program.symbol(v), fn).piece())
+        return
     fn = fields_first(open_records(fn, program.cell, program.is_record))
     symbol = program.symbol(v)
     if ONCE in fn.attrs:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, cast
 
+from relay.analysis.annotated_regions import compiler_of
 from relay.backend.native.kernels.attention_recognition import attention_in
 from relay.backend.native.kernels.choice import sums_of, weight_of
 from relay.backend.native.kernels.sums import OpenSums, Sums
@@ -40,7 +41,7 @@ NO_OUTPUTS: Mapping[int, Output] = MappingProxyType({})
 
 def is_fused(fn: Function) -> bool:
     """Whether a function is a group that `fuse_ops` has made."""
-    return bool(fn.attrs.get("Primitive"))
+    return bool(fn.attrs.get("Primitive")) and not compiler_of(fn)
 
 
 class Group:

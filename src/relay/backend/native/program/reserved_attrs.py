@@ -4,6 +4,7 @@ These are attributes of functions that passes use to tell this backend something
 itself, and how tensors are split over several devices.
 """
 
+from relay.analysis.annotated_regions import compiler_of
 from relay.backend.native.program.global_thunks import CYCLIC, ONCE
 from relay.backend.native.program.splitting import PIECE
 from relay.ir.expr import Call, Expr, Function, replace
@@ -51,7 +52,7 @@ def is_marked(e: Expr) -> bool:
     """Whether `e` is a function with such an attribute, or a `shard`."""
     match e:
         case Function():
-            return any(name in e.attrs for name in RESERVED)
+            return not compiler_of(e) and any(name in e.attrs for name in RESERVED)
         case Call():
             return isinstance(e.attrs, Shard)
         case _:
