@@ -17,9 +17,10 @@ def whole(*shape: int, below: int = 3) -> torch.Tensor:
 
 
 def core() -> dict[str, Any]:
-    """Every overload with the tag, by its name in `torch.ops.aten`."""
+    """Every overload with the tag, by its name in `torch.ops.aten`, which `dir` has only once it was used."""
     found: dict[str, Any] = {}
-    for name in dir(torch.ops.aten):
+    spaces = [name.partition("::") for name in torch._C._dispatch_get_all_op_names()]
+    for name in sorted({name.partition(".")[0] for space, _, name in spaces if space == "aten"}):
         packet = getattr(torch.ops.aten, name)
         for overload in packet.overloads() if hasattr(packet, "overloads") else ():
             operator = getattr(packet, overload)
@@ -37,6 +38,7 @@ BACK = (p(2, 4, 3, 2), IMAGE, p(4, 3, 3, 3), [4], *CONV, [True, True, True])
 TRANSPOSED = (p(2, 4, 13, 8), IMAGE, p(3, 4, 3, 3), [4], [2, 1], [0, 0], [1, 1], True, [0, 0], 1, [True] * 3)
 
 OPERANDS: dict[str, tuple[Any, ...]] = {
+    "adaptive_avg_pool1d.default": (SERIES, [4]),
     "_adaptive_avg_pool2d.default": (IMAGE, [3, 2]),
     "_adaptive_avg_pool2d_backward.default": (p(2, 3, 3, 2), IMAGE),
     "_adaptive_avg_pool3d.default": (VOLUME, [2, 2, 3]),
@@ -59,6 +61,7 @@ OPERANDS: dict[str, tuple[Any, ...]] = {
     "any.dims": (p(3, 4) > 0.5, [0, 1]),
     "arange.start_step": (1, 9, 3),
     "as_strided.default": (p(3, 4), [2, 2], [1, 2], 1),
+    "avg_pool1d.default": (SERIES, [3], [2], [1]),
     "avg_pool2d.default": (IMAGE, [3, 2], [2, 2], [1, 0]),
     "avg_pool2d_backward.default": (p(2, 3, 3, 3), IMAGE, [2, 2], [2, 2], [0, 0], False, True, None),
     "avg_pool3d.default": (VOLUME, [2, 2, 2]),
