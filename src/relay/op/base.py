@@ -309,6 +309,10 @@ class Operator:
             if f.default is MISSING or not _same(getattr(self, f.name), f.default)
         }
 
+    def keys(self) -> list[str]:
+        """The names of its attributes, so that `dict(op)` has them with their values."""
+        return [f.name for f in fields(self)]  # pyright: ignore[reportArgumentType]
+
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)
 

@@ -73,8 +73,8 @@ HOMES = {
     "relay.vm": ".machines",
     "relay.container": ".containers",
     "relay.param_dict": ".parameters",
-    "relay.transform": ".options .passes relay.transform",
-    "relay.transform.transform": ".options .passes relay.transform",
+    "relay.transform": ".options .passes .weight_passes relay.transform",
+    "relay.transform.transform": ".options .passes .weight_passes relay.transform",
     "relay.transform.recast": "relay.transform",
     "relay.analysis": ".analyses relay.analysis",
     "relay.analysis.analysis": ".analyses relay.analysis",
@@ -127,7 +127,7 @@ def module(where: str) -> ModuleType | None:
     if where in HOMES or subject_of(where):
         return Facade(where)
     within = where.removeprefix("relay.")
-    if where.startswith("relay.") and is_module(f"relay.{within}"):
+    if is_module(f"relay.{within}"):
         return Facade(where) if within.startswith("testing.") else import_module(f"relay.{within}")
     parent, _, name = where.rpartition(".")
     above = module(parent)
@@ -174,5 +174,5 @@ def names(where: str) -> list[str]:
     found = {key.removeprefix(prefix).partition(".")[0] for key in HOMES if key.startswith(prefix)}
     for home in homes(where):
         source = import_module(home)
-        found |= {*getattr(source, "__all__", dir(source))}
-    return sorted(found - {""})
+        found |= {*(source.__all__ if home.startswith(PACKAGE) else dir(source))}
+    return sorted([name for name in found if name and not name.startswith("_")])

@@ -3,11 +3,11 @@
 from importlib import import_module
 from typing import Any
 
-from relay.ir.expr import Expr, Op
+from relay.ir.expr import Expr, Function, Op
 from relay.ir.type import TensorType
 from relay.op import op as own
 
-__all__ = ["get", "on_device", "segment_sum"]
+__all__ = ["function_on_device", "get", "on_device", "segment_sum"]
 
 
 def get(name: str) -> Op:
@@ -22,6 +22,12 @@ def on_device(
     from relay.op import on_device as mark
 
     return mark(body, str(device or ""), constrain_result, constrain_body)
+
+
+def function_on_device(function: Function, param_devices: Any, result_device: Any) -> Function:
+    """A function as it is: parameters and results are all on the processor."""
+    del param_devices, result_device
+    return function
 
 
 def segment_sum(data: Expr, segment_ids: Expr, num_segments: int) -> Expr:

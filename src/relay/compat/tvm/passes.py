@@ -1,22 +1,25 @@
 """Passes by known names that are made of others, or whose work is done elsewhere."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import reduce
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from relay.expansion.gradient import gradient
-from relay.ir.bind import substitute
-from relay.ir.expr import Expr, Function, Var
+from relay.ir.expr import Call, Constant, Expr, Function, constant
 from relay.ir.module import IRModule
-from relay.ir.type import TensorType
+from relay.ir.walk import rewrite
+from relay.op.division import Divide
 from relay.text.parser import parse_module
 from relay.text.printer import module_text
 from relay.transform.rewriting.context import PassContext, PassInfo
-from relay.transform.rewriting.pipeline import Pass, Sequential
+from relay.transform.rewriting.pipeline import Pass
 from relay.transform.rewriting.user_passes import FunctionPass, ModulePass
 
 __all__ = [
-    "AlterOpLayout", "AnnotateSpans", "BatchingOps", "ChangeBatch", "FirstOrderGradient",
+    "AlterOpLayout", "AnnotateSpans", "BatchingOps", "DivToMul", "FirstOrderGradient",
     "Legalize", "ManifestLifetimes", "PlanDevices", "SplitArgs",
 ]  # fmt: skip
 
@@ -44,6 +47,21 @@ ManifestLifetimes = _elsewhere("ManifestLifetimes", "the backend decides how lon
 SplitArgs = _elsewhere("SplitArgs", "functions have any number of parameters")
 
 
+def DivToMul() -> Pass:  # noqa: N802
+    """A pass that multiplies by the reciprocal where it is divided by a constant of floats."""
+
+    def rule(e: Expr) -> Expr | None:
+        match e:
+            case Call(Divide(), (x, Constant(value=c) as divisor)) if (
+                not divisor.is_open and c.dtype.kind == "f"
+            ):
+                return x * constant(np.reciprocal(c))
+            case _:
+                return None
+
+    return ModulePass(lambda mod, _: mod.map_functions(lambda fn: rewrite(fn, rule)), PassInfo("DivToMul"))
+
+
 def FirstOrderGradient() -> Pass:  # noqa: N802
     """A pass that makes of each function one of its value and its gradients, as `gradient` does."""
 
@@ -58,7 +76,8 @@ def FirstOrderGradient() -> Pass:  # noqa: N802
 def BatchingOps() -> Pass:  # noqa: N802
     """A pass that joins parallel convolutions, dense layers and batched products."""
     names = ("CombineParallelConv2D", "CombineParallelDense", "CombineParallelBatchMatmul")
-    return Sequential([registered(name)() for name in names], name="BatchingOps")
+    passes = [registered(name)() for name in names]
+    return Pass(PassInfo("BatchingOps"), lambda mod: reduce(lambda made, step: step(made), passes, mod))
 
 
 def AnnotateSpans() -> Pass:  # noqa: N802
@@ -68,21 +87,3 @@ def AnnotateSpans() -> Pass:  # noqa: N802
         return parse_module(module_text(mod), "GeneratedSource")
 
     return ModulePass(run, PassInfo("AnnotateSpans"))
-
-
-def ChangeBatch(data: Mapping[Var | str, int], batch_size: int = 16) -> Pass:  # noqa: N802
-    """A pass that gives parameters another size in one axis: `ChangeBatch({data: 0}, batch_size=8)`."""
-    axes = {v if isinstance(v, str) else v.name_hint: axis for v, axis in data.items()}
-
-    def run(fn: Function, mod: IRModule, context: PassContext) -> Function:
-        new: dict[Var, Expr] = {}
-        for p in fn.params:
-            t = p.type_annotation
-            if p.name_hint in axes and isinstance(t, TensorType) and isinstance(t.shape, tuple):
-                shape = list(t.shape)
-                shape[axes[p.name_hint]] = batch_size
-                new[p] = Var(p.name_hint, TensorType(shape, t.dtype), span=p.span)
-        params = [new.get(p, p) for p in fn.params]
-        return Function(params, substitute(fn.body, new), None, fn.type_params, fn.attrs)  # pyright: ignore[reportArgumentType]
-
-    return FunctionPass(run, PassInfo("ChangeBatch"))

@@ -27,6 +27,9 @@ class IntImm(int, metaclass=_IsInteger):
         made.dtype = dtype
         return made
 
+    def __getnewargs__(self) -> tuple[str, int]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return self.dtype, int(self)
+
     @property
     def value(self) -> int:
         """The number."""
