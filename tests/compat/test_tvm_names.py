@@ -1,0 +1,145 @@
+"""Further parts of `tvm` that stand on Relay: passes, analyses, attributes, sizes, refusals."""
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+
+from relay import RelayError
+
+
+def typed(tvm: Any, params: Any, body: Any) -> Any:
+    return tvm.relay.transform.InferType()(tvm.IRModule.from_expr(tvm.relay.Function(params, body)))
+
+
+def names(mod: Any) -> list[str]:
+    return [p.name_hint for p in mod["main"].params]
+
+
+def test_weights_of_dense_layers(tvm: Any) -> None:
+    relay = tvm.relay
+    x, w = relay.var("x", shape=(4, 8)), relay.var("w", shape=(8, 6))
+    mod = typed(tvm, [x, w], relay.nn.dense(x, relay.transpose(w)))
+    assert relay.analysis.search_fc_transpose(mod["main"]) == ["w"]
+    turned = relay.transform.SimplifyFCTranspose(["w"])(mod)
+    assert names(turned) == ["x", "w.T"]
+    a, b = np.random.default_rng(0).random((2, 8, 8), "float32")
+    run = relay.create_executor("graph", turned).evaluate()
+    np.testing.assert_allclose(run(a[:4], b[:6]).numpy(), a[:4] @ b[:6].T, rtol=1e-5)
+    sparse = relay.transform.DenseToSparse(["w.T"], [[(3, 2, 1), (3,), (4,)]])(turned)
+    assert names(sparse) == ["x", "w.T.data", "w.T.indices", "w.T.indptr"]
+    assert relay.testing.count_ops(sparse) == {"nn.sparse_dense": 1}
+    assert relay.transform.ChangeBatch({x: 0}, batch_size=2)(turned)["main"].ret_type.shape == (2, 6)
+
+
+def test_division_by_constants(tvm: Any) -> None:
+    relay = tvm.relay
+    x = relay.var("x", shape=(2,))
+    mod = relay.transform.DivToMul()(typed(tvm, [x], x / relay.const(4.0) / x))
+    assert relay.testing.count_ops(mod) == {"multiply": 1, "divide": 1}
+    found = relay.create_executor("debug", mod).evaluate()(np.array([2, 8], "float32"))
+    np.testing.assert_array_equal(found.numpy(), [0.25, 0.25])
+
+
+def test_passes_whose_work_is_done_elsewhere(tvm: Any) -> None:
+    x = tvm.relay.var("x", shape=(2,))
+    mod = typed(tvm, [x], tvm.relay.exp(x))
+    for name in ("AlterOpLayout", "Legalize", "PlanDevices", "ManifestLifetimes", "SplitArgs"):
+        step = getattr(tvm.relay.transform, name)()
+        assert step.info.name == name
+        assert step(mod) is mod
+    assert tvm.relay.transform.BatchingOps()(mod)["main"] is not None
+    assert tvm.relay.transform.AnnotateSpans()(mod)["main"].body.span.source_name == "GeneratedSource"
+    both = tvm.relay.transform.FirstOrderGradient()(mod)["main"].ret_type
+    assert str(both) == "(Tensor[(2,), float32], (Tensor[(2,), float32],))"
+
+
+def test_analyses(tvm: Any) -> None:
+    relay = tvm.relay
+    a, b = relay.var("a", shape=(2, 2), dtype="int8"), relay.var("b", shape=(2, 2))
+    scale, zero = relay.const(0.5), relay.const(0)
+    real = relay.qnn.op.dequantize(a, scale, zero)
+    inside = relay.qnn.op.quantize(relay.nn.relu(relay.exp(real)), scale, zero)
+    outside = relay.qnn.op.quantize(relay.add(real, b), scale, zero)
+    mod = typed(tvm, [a, b], relay.Tuple([inside, outside]))
+    assert relay.analysis.list_fake_quantized_op_freqs(mod) == {"nn.relu": 1, "exp": 1}
+    fused = relay.analysis.extract_fused_functions(typed(tvm, [b], relay.exp(relay.exp(b))))
+    assert [f["main"].attrs["Primitive"] for f in fused.values()] == [1]
+    assert relay.frontend.common.infer_shape(relay.sum(b, axis=0)) == (2,)
+    ids = relay.const(np.array([0, 2, 0], "int32"))
+    rows = relay.segment_sum(relay.const(np.arange(6, dtype="float32").reshape(3, 2)), ids, 3)
+    found = relay.create_executor("vm").evaluate(rows).numpy()
+    np.testing.assert_array_equal(found, [[4, 6], [0, 0], [2, 3]])
+
+
+def test_sizes_and_attributes(tvm: Any) -> None:
+    relay = tvm.relay
+    shape = relay.TensorType((31, relay.Any(), 37), "float32").shape
+    assert (int(shape[0]), shape[2] * 2) == (31, 74)
+    assert copy.deepcopy(tvm.tir.IntImm("int64", 31)).value == 31
+    assert [isinstance(d, tvm.tir.IntImm) for d in shape] == [True, False, True]
+    assert not isinstance(True, tvm.tir.IntImm)
+    assert tvm.topi.utils.get_const_tuple(relay.TensorType((2, 3)).shape) == (2, 3)
+    call = relay.nn.max_pool2d(relay.var("x", shape=(1, 2, 8, 8)), pool_size=(2, 2))
+    attrs = {**call.attrs}
+    assert (attrs["pool_size"], attrs["layout"], next(iter(call.attrs.keys()))) == (
+        (2, 2),
+        "NCHW",
+        "pool_size",
+    )
+    again = relay.Call(call.op, call.args, tvm.ir.make_node("relay.attrs.MaxPool2DAttrs", **attrs))
+    assert tvm.ir.structural_equal(call, again, map_free_vars=True)
+    assert tvm.ir.make_node("IntImm", dtype="int64", value=5).value == 5
+    with pytest.raises(RelayError, match=r"relay\.Call"):
+        tvm.ir.make_node("relay.Call")
+    n = tvm.tir.SizeVar("n", "int64")
+    assert isinstance(n, tvm.tir.Var)
+    assert tvm.te.size_var("m").kind is n.kind
+
+
+REFUSED = (
+    "te.compute te.create_schedule tir.PrimFunc autotvm.task auto_scheduler.search meta_schedule.tune"
+    " micro.Session rpc.connect script.ir topi.nn relay.op.strategy.generic"
+)
+
+
+@pytest.mark.parametrize("path", REFUSED.split())
+def test_what_is_below_relay_is_refused(tvm: Any, path: str) -> None:
+    *modules, name = path.split(".")
+    here = tvm
+    for module in modules:
+        here = getattr(here, module)
+    with pytest.raises(RelayError) as caught:
+        getattr(here, name)
+    assert caught.value.codes == ("tensor-program",)
+    assert "hint:" in str(caught.value)
+
+
+def test_unknown_names_are_as_in_any_module(tvm: Any) -> None:
+    with pytest.raises(AttributeError, match=r"module 'tvm\.relay' has no attribute 'frobnicate'"):
+        _ = tvm.relay.frobnicate
+    assert {"build", "nn", "transform", "Call"} <= set(dir(tvm.relay))
+
+
+def test_options(tvm: Any) -> None:
+    with tvm.transform.PassContext(opt_level=3, config={"tir.disable_vectorize": True}) as context:
+        assert tvm.transform.PassContext.current() is context
+    with tvm.relay.build_config(opt_level=1):
+        assert tvm.transform.PassContext.current().opt_level == 1
+    with pytest.raises(RelayError):
+        tvm.transform.PassContext(config={"relay.FuseOps.unheard_of": 1})
+    executor = tvm.relay.backend.Executor("graph", {"link-params": True})
+    assert (executor.name, executor["link-params"]) == ("graph", True)
+    assert tvm.relay.backend.Runtime("crt") == tvm.relay.backend.Runtime("crt")
+    with pytest.raises(ValueError, match="no executor"):
+        tvm.relay.backend.Executor("rocket")
+    target = tvm.target.Target({"kind": "llvm", "mcpu": "skylake-avx512"})
+    assert (str(target), target.kind.name, target.mcpu) == (
+        "llvm -mcpu=skylake-avx512",
+        "llvm",
+        "skylake-avx512",
+    )
+    with target:
+        assert tvm.target.Target.current() is target
+    assert tvm.target.Target.current() is None
