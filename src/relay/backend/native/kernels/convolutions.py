@@ -182,7 +182,7 @@ class Convolutions(Windowed):
         if isinstance(weight, Factor):
             place = b.times(group, b.times(blocks.length, blocks.columns))
             data = blocks.address(weight.data, place, SIZES[scalar(weight.dtype)])
-            return blocks.pack_second(Factor(data, weight.dtype, is_transposed=False))
+            return blocks.pack_second(Factor(data, weight.dtype, weight.is_transposed))
         place = b.times(group, b.times(b.times(blocks.panels, blocks.depth), blocks.width))
         return blocks.packed(blocks.address(weight, place, blocks.step.second_size))
 
