@@ -34,7 +34,7 @@ from support import ROOT
 RUNTIME = ROOT / "tests" / "runtime"
 LIBC = {
     "aligned_alloc", "bzero", "calloc", "free", "madvise", "malloc", "memcpy", "memmove", "memset", "mmap",
-    "munmap", "snprintf", "sysconf", "vsnprintf",
+    "munmap", "sched_yield", "snprintf", "sysconf", "vsnprintf",
 }  # fmt: skip
 """What objects need of macOS's C library beside functions that begin with `pthread_`."""
 BASE = 0x4000000

@@ -6,6 +6,7 @@
 
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -57,6 +58,7 @@ enum {
 #define macos_pthread_getspecific pthread_getspecific
 #define macos_pthread_self pthread_self
 #define macos_pthread_setspecific pthread_setspecific
+#define macos_sched_yield sched_yield
 
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 
