@@ -19,8 +19,9 @@ from relay.ir.expr import Constant
 from relay.ir.module import IRModule
 from relay.op.registry import alias_of
 from relay.text.files import as_text, write_atomically
-from relay.text.lexer import VERSION, lex, version_of
+from relay.text.lexer import lex
 from relay.text.param_dict import load_param_dict
+from relay.text.versions import VERSION, header_of
 from relay.text.weights import KNOWN, SUFFIX, is_json, read_program, split, weights_path, write_program
 
 PARAMETERS = ".params"
@@ -91,7 +92,7 @@ def upgraded(name: str, output: Path | None = None) -> Upgrade:
     if is_json(text) or name.endswith(".json"):
         mod = from_json(text, name)
         return _program(mod, "", output or _new(path.with_suffix(".relay")), [f"JSON, now {NOW}"])
-    version = version_of(text)
+    version = header_of(text).version
     if version == VERSION:
         return Upgrade(path, [], lambda: None)
     warnings = Report()

@@ -14,12 +14,9 @@ from typing import Any
 
 from relay.diagnostic import Report, Source, Span, did_you_mean, readable
 from relay.text.literals import short, unescape
+from relay.text.versions import check_version, header_of
 
 KEYWORDS = frozenset({"let", "fn", "fun", "def", "if", "else", "match"})
-STRICT_VERSIONS = tuple([f"0.0.{i}" for i in range(1, 6)])
-"""The versions of files from before this language had its own; all are read as the last of them."""
-STRICT_VERSION = STRICT_VERSIONS[-1]
-VERSION = "1"
 
 _NAME = "[A-Za-z_][A-Za-z0-9_]*"
 # `features/0`, `aten::bias`, `layer1.0.weight`; what ends in `.0` is a field of a tuple.
@@ -31,11 +28,6 @@ _LONG_STRING = r'"[^"\\]*(?:\\[\s\S][^"\\]*)*"'
 _NUMBER = "[0-9]+(?:\\.[0-9]+)?(?:[eE][+-]?[0-9]+)?[A-Za-z0-9_]*"
 _WHOLE_STRING = re.compile(_LONG_STRING + r"\Z")
 _PUNCTUATION = r"->|=>|==|!=|<=|>=|&&|\[\||\|\]|\|\||\||\*\*|\.\.\.?|[-+*/%@<>=!?:;,.(){}\[\]]"
-_HEADER = re.compile(
-    r"(?:[\s\ufeff]|(?://|#(?!\[))[^\n]*\n)*"
-    r"(?:#\[\s*version\s*=\s*\"(?P<now>[^\"\n]*)\"\s*\]|v(?P<old>0\.0\.[0-9]+)(?=\s|\Z))"
-)
-"""`#[version = "0.0.5"]`, or as the versions before that one say it: `v0.0.4`."""
 _COMMENT_OR_STRING = re.compile(rf"{_STRING}|//[^\n]*|#(?!\[)[^\n]*|#\[\s*metadata\s*\]|/\*")
 _METADATA = re.compile(r"#\[\s*metadata\s*\]")
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
@@ -211,19 +203,6 @@ LOOK_AHEAD = 5
 """How many `END`s close the lists: a parser may look that far ahead without asking where the text ends."""
 
 
-def version_of(text: str) -> str:
-    """The version of the text format that a text says it has, which is the newest where it says none."""
-    header = _HEADER.match(text)
-    return VERSION if header is None else header["now"] if header["old"] is None else header["old"]
-
-
-def _version_place(header: re.Match[str]) -> tuple[int, int]:
-    """Where a header says its version, quotes included."""
-    if header["old"] is None:
-        return header.start("now") - 1, header.end("now") + 1
-    return header.start("old") - 1, header.end("old")
-
-
 def lex(source: Source, report: Report) -> Tokens:
     """The tokens of a text; what is none is reported and left out.
 
@@ -231,24 +210,15 @@ def lex(source: Source, report: Report) -> Tokens:
     `unknown-file-attribute`, `unknown-version`.
     """
     text = _blank_comments(source, report) if "/*" in source.text else source.text
-    header = _HEADER.match(text)
-    version = version_of(text)
-    strict = version in STRICT_VERSIONS
-    if header is not None and not strict and version != VERSION:
-        report.error(
-            "unknown-version",
-            f"version {_short(version)} of the text format is not known",
-            Span(source, *_version_place(header)),
-            hint=f'write #[version = "{VERSION}"], or "{STRICT_VERSION}" for the older format',
-        )
-    start = 0 if header is None else header.end()
-    pieces = _pieces(strict).findall(text, start)
+    header = header_of(text)
+    check_version(header, source, report)
+    pieces = _pieces(header.is_strict).findall(text, header.after)
     kinds = _Kinds()
     found = list(map(kinds.__getitem__, pieces))
-    offsets = list(accumulate(map(len, pieces), initial=start))
+    offsets = list(accumulate(map(len, pieces), initial=header.after))
     tokens = Tokens(
         source,
-        strict,
+        header.is_strict,
         list(filter(None, found)),
         list(compress(pieces, found)),
         list(compress(offsets, found)),
@@ -360,10 +330,6 @@ _INFIX = {"&": "&&", "^": "**"}
 def _character(piece: str) -> str:
     c = piece[0]
     return f"`{c}`" if c.isprintable() else f"the character U+{ord(c):04X}"
-
-
-def _short(text: str) -> str:
-    return f'"{text if len(text) <= 20 else text[:20] + "…"}"'
 
 
 def _file_attribute(tokens: Tokens, piece: str, span: Span, report: Report) -> None:
