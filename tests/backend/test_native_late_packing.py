@@ -12,13 +12,15 @@ SIZES = [
     (49, 440, 440), (49, 2048, 100), (197, 384, 33), (40, 1024, 64), (784, 30, 104), (33, 600, 7),
     (64, 1, 20),
 ]  # fmt: skip
-"""Rows, what is summed, columns; rows of 1024 and 2048 numbers begin in one set of the cache: they are packed."""
+"""Rows, what is summed, columns; rows of 1024 and 2048 numbers, all in one set of the cache, are packed."""
 PRODUCTS = {
     "dense": ("(rows, k)", "(columns, k)", "nn.dense(%x, %w)"),
     "matmul": ("(rows, k)", "(k, columns)", "nn.matmul(%x, %w)"),
     "filters first": ("(1, rows, 1, k)", "(columns, k, 1, 1)", "conv2d, OIHW"),
     "filters last": ("(1, rows, 1, k)", "(1, 1, k, columns)", "conv2d, HWIO"),
     "filters between": ("(1, rows, 1, k)", "(1, columns, k, 1)", "conv2d, HOIW"),
+    "transposed": ("(1, rows, 1, k)", "(k, columns, 1, 1)", "conv2d_transpose, IOHW"),
+    "transposed, filters first": ("(1, rows, 1, k)", "(columns, k, 1, 1)", "conv2d_transpose, OIHW"),
 }
 rng = np.random.default_rng(0)
 
@@ -36,7 +38,8 @@ def test_weights_that_are_arguments(name: str, sizes: tuple[int, int, int], dtyp
     rows, k, columns = sizes
     data, weight, call = PRODUCTS[name]
     if call.startswith("conv2d"):
-        call = f'nn.conv2d(%x, %w, data_layout="NHWC", kernel_layout="{call[-4:]}")'
+        operator, _, kernel = call.partition(", ")
+        call = f'nn.{operator}(%x, %w, data_layout="NHWC", kernel_layout="{kernel}")'
     shapes = shape(data, sizes), shape(weight, sizes)
     text = f"""def @main(%x: Tensor[{shapes[0]}, {dtype}], %w: Tensor[{shapes[1]}, {dtype}],
         %b: Tensor[({columns},), {dtype}]) {{ nn.relu({call} + %b) }}"""

@@ -219,6 +219,15 @@ def test_layouts_may_be_given() -> None:
     assert error.value.diagnostics[0].code == "bad-layout"
 
 
+def test_a_weight_of_one_place_stays_unless_layouts_are_given() -> None:
+    text = """def @main(
+        %x: Tensor[(1, 3, 8, 8), f32], %w: Tensor[(4, 3, 1, 1), f32], %v: Tensor[(4, 3, 2, 2), f32]
+    ) { (nn.conv2d(%x, %w), nn.conv2d(%x, %v)) }"""
+    mod = relay.infer(relay.parse(text))
+    for given, turned in ((None, 1), ({"nn.conv2d": ["NHWC", "default"]}, 2)):
+        assert str(passes.ConvertLayout(given)(mod)).count('kernel_layout="HWIO"') == turned
+
+
 def test_levels() -> None:
     """The native backend chooses layouts from level 2 on."""
     from relay.pipelines import optimize_for_native
