@@ -143,3 +143,44 @@ def test_options(tvm: Any) -> None:
     with target:
         assert tvm.target.Target.current() is target
     assert tvm.target.Target.current() is None
+
+
+def test_rounding_of_requantisations_built_inside(tvm: Any) -> None:
+    relay = tvm.relay
+    x = relay.var("x", shape=(4,), dtype="int32")
+    parts = (x, relay.const(0.5), relay.const(0), relay.const(1.0), relay.const(0))
+    assert relay.qnn.op.requantize(*parts).attrs.rounding == "None"
+    with relay.qnn.op.requantize_config(rounding="TONEAREST", compute_dtype="float32"):
+        assert relay.qnn.op.current_requantize_config().rounding == "TONEAREST"
+        inside = relay.qnn.op.requantize(*parts)
+        said = relay.qnn.op.requantize(*parts, rounding="UPWARD")
+    assert [(e.attrs.rounding, e.attrs.compute_dtype) for e in (inside, said)] == [
+        ("TONEAREST", "float32"), ("UPWARD", "float32"),
+    ]  # fmt: skip
+
+
+def test_sparse_convolutions_and_open_batches(tvm: Any) -> None:
+    relay = tvm.relay
+    x, w = relay.var("x", shape=(1, 4, 4, 3)), relay.var("w", shape=(1, 1, 3, 6))
+    conv = relay.nn.conv2d(x, w, kernel_size=(1, 1), data_layout="NHWC", kernel_layout="HWIO")
+    mod = typed(tvm, [x, w], conv)
+    sparse = relay.transform.Conv2dToSparse(["w"], [[(2, 2, 1), (2,), (4,)]], "NHWC", 1)(mod)
+    assert relay.testing.count_ops(sparse) == {"nn.sparse_conv2d": 1}
+    y = relay.var("y", shape=(2, 3))
+    any_batch = relay.transform.FlexibleShapeDispatch(buckets=[1, 2], axis=0)(typed(tvm, [y], relay.exp(y)))
+    run = relay.create_executor("vm", any_batch).evaluate()
+    for rows in (1, 5):
+        assert run(np.zeros((rows, 3), "float32")).numpy().tolist() == [[1, 1, 1]] * rows
+
+
+def test_calibration_data_of_functions_for_compilers(tvm: Any) -> None:
+    relay = tvm.relay
+    mod = tvm.IRModule()
+    p = relay.var("p", shape=(2,))
+    mod["other"] = relay.Function([p], p + p).with_attr("Compiler", "other")
+    x = relay.var("x", shape=(2,))
+    mod["main"] = relay.Function([x], mod.get_global_var("other")(relay.exp(x)))
+    value = np.array([0, 1], "float32")
+    data = relay.analysis.get_calibration_data(mod, {"x": value})[mod.get_global_var("other")]
+    np.testing.assert_allclose(data["inputs"][0].numpy(), np.exp(value), rtol=1e-6)
+    np.testing.assert_allclose(data["outputs"][0].numpy(), 2 * np.exp(value), rtol=1e-6)

@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from relay.ir.bind import substitute
-from relay.ir.expr import Call, Expr, Function, Var
+from relay.ir.expr import Call, Expr, Function, Var, replace
 from relay.ir.module import IRModule
-from relay.ir.type import TensorType
+from relay.ir.type import ANY, TensorType
 from relay.ir.walk import rewrite
+from relay.op.nn.conv import Conv2D
 from relay.op.nn.dense import Dense
 from relay.op.registry import builders
 from relay.op.reshape import Transpose
@@ -15,7 +16,7 @@ from relay.transform.rewriting.context import PassInfo
 from relay.transform.rewriting.pipeline import Pass
 from relay.transform.rewriting.user_passes import FunctionPass
 
-__all__ = ["ChangeBatch", "DenseToSparse", "SimplifyFCTranspose"]
+__all__ = ["ChangeBatch", "Conv2dToSparse", "DenseToSparse", "FlexibleShapeDispatch", "SimplifyFCTranspose"]
 
 New = Mapping[Var, Sequence[Var]]
 """What becomes of parameters."""
@@ -81,9 +82,14 @@ def SimplifyFCTranspose(target_weight_name: Sequence[str]) -> Pass:  # noqa: N80
     return _with_parameters("SimplifyFCTranspose", new, change)
 
 
-def DenseToSparse(weight_name: Sequence[str], weight_shape: Sequence[Any]) -> Pass:  # noqa: N802
-    """A pass that takes weights of dense layers by these names as sparse ones in blocks: as `NAME.data`,
-    `NAME.indices` and `NAME.indptr`, of the three shapes that `weight_shape` has for each.
+def _to_sparse(
+    name: str,
+    weight_name: Sequence[str],
+    weight_shape: Sequence[Any],
+    build: Callable[[Call, Any], Expr | None],
+) -> Pass:
+    """A pass that takes weights by these names as sparse ones in blocks: as `NAME.data`, `NAME.indices` and
+    `NAME.indptr`, of the three shapes that `weight_shape` has for each; `build` makes calls that read them.
     """
     shapes = dict(zip([str(n) for n in weight_name], weight_shape, strict=True))
 
@@ -98,11 +104,62 @@ def DenseToSparse(weight_name: Sequence[str], weight_shape: Sequence[Any]) -> Pa
     def change(body: Expr, by: New) -> Expr:
         def rule(e: Expr) -> Expr | None:
             match e:
-                case Call(Dense(), (x, Var() as w)) if w in by:
-                    return builders["nn.sparse_dense"](x, tuple(by[w]))
+                case Call(_, (_, Var() as w)) if w in by:
+                    return build(e, tuple(by[w]))
                 case _:
                     return None
 
         return rewrite(body, rule)
 
-    return _with_parameters("DenseToSparse", new, change)
+    return _with_parameters(name, new, change)
+
+
+def DenseToSparse(weight_name: Sequence[str], weight_shape: Sequence[Any]) -> Pass:  # noqa: N802
+    """A pass that takes weights of dense layers by these names as sparse ones."""
+
+    def build(e: Call, weight: Any) -> Expr | None:
+        return builders["nn.sparse_dense"](e.args[0], weight) if isinstance(e.target, Dense) else None
+
+    return _to_sparse("DenseToSparse", weight_name, weight_shape, build)
+
+
+def Conv2dToSparse(  # noqa: N802
+    weight_name: Sequence[str], weight_shape: Sequence[Any], layout: str, kernel_size: int
+) -> Pass:
+    """A pass that takes weights of convolutions of that layout and size by these names as sparse ones."""
+
+    def build(e: Call, weight: Any) -> Expr | None:
+        if not isinstance(e.target, Conv2D) or e.target.data_layout != layout:
+            return None
+        size = (kernel_size, kernel_size)
+        return builders["nn.sparse_conv2d"](e.args[0], weight, layout=layout, kernel_size=size)
+
+    return _to_sparse("Conv2dToSparse", weight_name, weight_shape, build)
+
+
+def FlexibleShapeDispatch(  # noqa: N802
+    buckets: Sequence[int],
+    axis: int = 0,
+    auto_pad: bool = True,
+    pad_value: float = 0,
+    input_indices: Sequence[int] | None = None,
+    affects_output: bool = True,
+) -> Pass:
+    """A pass that leaves a size of parameters of `@main` open: all those at `input_indices` may have any size
+    in `axis`, so that no bucket has to be chosen and nothing is padded.
+    """
+    del buckets, auto_pad, pad_value, affects_output
+
+    def run(fn: Function, mod: IRModule, context: Any) -> Function:
+        del context
+        new: dict[Var, Expr] = {}
+        for i, p in enumerate(fn.params if fn is mod["main"] else ()):
+            t = p.type_annotation
+            if isinstance(t, TensorType) and (input_indices is None or i in input_indices):
+                shape: list[Any] = list(t.concrete_shape)
+                shape[axis] = ANY
+                new[p] = Var(p.name_hint, TensorType(shape, t.dtype), span=p.span)
+        params = [new.get(p, p) for p in fn.params]
+        return replace(fn, params=params, body=substitute(fn.body, new), ret_type=None) if new else fn
+
+    return FunctionPass(run, PassInfo("FlexibleShapeDispatch"))
