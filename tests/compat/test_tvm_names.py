@@ -184,3 +184,16 @@ def test_calibration_data_of_functions_for_compilers(tvm: Any) -> None:
     data = relay.analysis.get_calibration_data(mod, {"x": value})[mod.get_global_var("other")]
     np.testing.assert_allclose(data["inputs"][0].numpy(), np.exp(value), rtol=1e-6)
     np.testing.assert_allclose(data["outputs"][0].numpy(), 2 * np.exp(value), rtol=1e-6)
+
+
+def test_numbers_of_nodes_as_their_places(tvm: Any) -> None:
+    relay = tvm.relay
+    x = relay.var("x", shape=(2,))
+    y = relay.exp(x)
+    mod = relay.transform.CapturePostDfsIndexInSpans()(typed(tvm, [x], relay.add(y, relay.nn.relu(y))))
+    add = mod["main"].body
+    exp, relu = add.args
+    assert [e.span.source_name.partition(":")[0] for e in (add, exp, relu)] == ["index"] * 3
+    number = {e: int(e.span.source_name.split(":")[1]) for e in (exp, relu, add)}
+    assert number[exp] < number[relu] < number[add]
+    assert exp.span.source_name.endswith(f":{number[add]}")

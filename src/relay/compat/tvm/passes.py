@@ -12,14 +12,12 @@ from relay.ir.expr import Call, Constant, Expr, Function, constant
 from relay.ir.module import IRModule
 from relay.ir.walk import rewrite
 from relay.op.division import Divide
-from relay.text.parser import parse_module
-from relay.text.printer import module_text
 from relay.transform.rewriting.context import PassContext, PassInfo
 from relay.transform.rewriting.pipeline import Pass
 from relay.transform.rewriting.user_passes import FunctionPass, ModulePass
 
 __all__ = [
-    "AlterOpLayout", "AnnotateSpans", "BatchingOps", "DivToMul", "FirstOrderGradient",
+    "AlterOpLayout", "BatchingOps", "DivToMul", "FirstOrderGradient",
     "Legalize", "ManifestLifetimes", "PlanDevices", "SplitArgs",
 ]  # fmt: skip
 
@@ -78,12 +76,3 @@ def BatchingOps() -> Pass:  # noqa: N802
     names = ("CombineParallelConv2D", "CombineParallelDense", "CombineParallelBatchMatmul")
     passes = [registered(name)() for name in names]
     return Pass(PassInfo("BatchingOps"), lambda mod: reduce(lambda made, step: step(made), passes, mod))
-
-
-def AnnotateSpans() -> Pass:  # noqa: N802
-    """A pass that gives each node its place in the text of the module."""
-
-    def run(mod: IRModule, context: PassContext) -> IRModule:
-        return parse_module(module_text(mod), "GeneratedSource")
-
-    return ModulePass(run, PassInfo("AnnotateSpans"))
