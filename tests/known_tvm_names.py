@@ -1,0 +1,98 @@
+"""The public names of Relay inside TVM 0.14, by module."""
+
+NAMES = {
+    "relay": "Any Call Clause Constant Constructor Expr ExprFunctor ExprMutator ExprVisitor FuncType"
+    " Function GlobalTypeVar GlobalVar IRModule If IncompleteType Let Match PatternConstructor"
+    " PatternTuple PatternVar PatternWildcard RefCreate RefRead RefType RefWrite ScopeBuilder"
+    " SourceName Span TVMError TensorType Tuple TupleGetItem TupleType TupleWrapper TypeCall"
+    " TypeData TypeFunctor TypeMutator TypeRelation TypeVar TypeVisitor Var abs acos acosh add"
+    " adv_index all any arange argmax argmin argsort argwhere asin asinh atan atanh bind bitwise_and"
+    " bitwise_not bitwise_or bitwise_xor broadcast_to broadcast_to_like build build_config cast"
+    " cast_like ceil clip collapse_sum_like collapse_sum_to concatenate const"
+    " contrib_reverse_reshape copy copy_shape_func cos cosh create_executor cumprod cumsum"
+    " dataflow_pattern debug device_copy dft divide einsum equal erf exp expand_dims fast_erf"
+    " fast_exp fast_tanh fixed_point_multiply fixed_point_multiply_per_axis floor floor_divide"
+    " floor_mod fromtext full full_like gather gather_nd greater greater_equal invert_permutation"
+    " isfinite isinf isnan layout_transform left_shift less less_equal load_param_dict log log10"
+    " log2 logical_and logical_not logical_or logical_xor logsumexp matrix_set_diag max maximum mean"
+    " mean_std mean_variance meshgrid min minimum mod multiply ndarray_size negative not_equal"
+    " one_hot ones ones_like op optimize parse parse_expr power prod reinterpret repeat reshape"
+    " reshape_like reverse reverse_reshape reverse_sequence right_shift round rsqrt scalar_type"
+    " scatter_elements scatter_nd searchsorted segment_sum sequence_mask shape_of sigmoid sign sin"
+    " sinh slice_like sliding_window sort sparse_fill_empty_rows sparse_reshape sparse_to_dense"
+    " split sqrt squeeze stack std stft strided_set strided_slice subtract sum take tan tanh testing"
+    " tile topk transpose trilu trunc trunc_divide trunc_mod unique unravel_index var variance vm"
+    " where zeros zeros_like",
+    "relay.nn": "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d"
+    " adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d avg_pool1d"
+    " avg_pool2d avg_pool2d_grad avg_pool3d batch_flatten batch_matmul batch_norm"
+    " batch_to_space_nd bias_add bitpack bitserial_conv2d bitserial_dense"
+    " contrib_conv2d_gemm_weight_transform"
+    " contrib_conv2d_gemm_without_weight_transform contrib_conv2d_nchwc"
+    " contrib_conv2d_winograd_nnpack_weight_transform"
+    " contrib_conv2d_winograd_weight_transform"
+    " contrib_conv2d_winograd_without_weight_transform"
+    " contrib_conv3d_winograd_weight_transform"
+    " contrib_conv3d_winograd_without_weight_transform contrib_dense_pack"
+    " contrib_depthwise_conv2d_nchwc conv1d conv1d_transpose conv2d"
+    " conv2d_backward_weight conv2d_transpose conv3d conv3d_transpose correlation"
+    " cross_entropy cross_entropy_with_logits deformable_conv2d dense depth_to_space"
+    " dilate dropout fast_softmax fifo_buffer global_avg_pool1d global_avg_pool2d"
+    " global_max_pool1d global_max_pool2d group_norm instance_norm l2_normalize"
+    " layer_norm leaky_relu log_softmax lrn matmul max_pool1d max_pool2d"
+    " max_pool2d_grad max_pool3d mirror_pad nll_loss pad prelu relu softmax"
+    " space_to_batch_nd space_to_depth sparse_add sparse_conv2d sparse_dense"
+    " sparse_transpose upsampling upsampling3d",
+    "relay.image": "affine_grid crop_and_resize dilation2d grid_sample resize1d resize2d resize3d",
+    "relay.vision": "all_class_non_max_suppression get_valid_counts multibox_prior"
+    " multibox_transform_loc non_max_suppression proposal"
+    " regular_non_max_suppression roi_align roi_pool yolo_reorg",
+    "relay.random": "multinomial normal threefry_generate threefry_key threefry_split uniform",
+    "relay.qnn.op": "abs add avg_pool2d batch_matmul concatenate contrib_dense_pack conv2d"
+    " conv2d_transpose current_requantize_config dense dequantize erf exp hardswish"
+    " leaky_relu log mul quantize requantize requantize_config rsqrt sigmoid"
+    " simulated_dequantize simulated_quantize softmax sqrt subtract tanh",
+    "relay.annotation": "checkpoint compiler_begin compiler_end function_on_device on_device stop_fusion",
+    "relay.transform": "AlterOpLayout AnnotateSpans AnnotateTarget BackwardFoldScaleAxis BatchingOps"
+    " CanonicalizeCast CanonicalizeOps CapturePostDfsIndexInSpans ChangeBatch"
+    " CollagePartition CombineParallelBatchMatmul CombineParallelConv2D"
+    " CombineParallelDense Conv2dToSparse Conv2dToSparse2 ConvertLayout"
+    " DeadCodeElimination Defunctionalization DefuseOps DenseToSparse DivToMul"
+    " DynamicToStatic EliminateCommonSubexpr EtaExpand FakeQuantizationToInteger"
+    " FastMath FirstOrderGradient FlattenAtrousConv FlexibleShapeDispatch"
+    " FoldConstant FoldConstantExpr FoldExplicitPadding FoldScaleAxis"
+    " ForwardFoldScaleAxis FunctionPass FuseOps InferType InferTypeLocal Inline"
+    " InlineCompilerFunctionsBoundTo LambdaLift LayoutConfig LazyGradientInit"
+    " Legalize ManifestLifetimes MarkCompilerFunctionsAsExtern MergeCompilerRegions"
+    " MergeComposite ModulePass OutlineCompilerFunctionsWithExistingGlobalSymbols"
+    " PartialEvaluate PartitionGraph Pass PassContext PassInfo PassInstrument"
+    " PassTimingInstrument PlanDevices PrintIR RemoveUnusedFunctions Sequential"
+    " SimplifyExpr SimplifyFCTranspose SimplifyInference SplitArgs ToANormalForm"
+    " ToANormalFormExpr ToBasicBlockNormalForm ToCPS ToGraphNormalForm"
+    " ToMixedPrecision build_config function_pass gradient module_pass recast to_cps"
+    " un_cps",
+    "relay.analysis": "AnnotatedRegionSet CallGraph Feature all_dtypes all_type_vars all_vars"
+    " analyze_operations_distribution bound_type_vars bound_vars"
+    " check_basic_block_normal_form check_constant check_kind count_layers"
+    " detect_feature extract_fused_functions extract_intermdeiate_expr"
+    " free_type_vars free_vars get_calibration_data get_total_mac_number"
+    " list_fake_quantized_op_freqs list_op_freqs post_order_visit"
+    " search_fc_transpose unmatched_cases well_formed",
+    "relay.dataflow_pattern": "AltPattern AttrPattern CallPattern ConstantPattern DFPattern DFPatternCallback"
+    " DataTypePattern DominatorPattern ExprPattern FunctionPattern IfPattern"
+    " LetPattern ShapePattern TupleGetItemPattern TuplePattern TypePattern"
+    " VarPattern WildcardPattern dominates has_attr has_dtype has_shape has_type"
+    " is_constant is_expr is_if is_let is_op is_tuple is_tuple_get_item is_var match"
+    " partition register_df_node rewrite wildcard",
+    "relay.testing": "Prelude byoc check_grad count count_ops create_workload darknet dcgan densenet"
+    " dqn enabled_targets inception_v3 init lstm make_nat_expr make_nat_value mlp"
+    " mobilenet rand resnet resnet_3d run_as_python run_infer_type run_opt_pass"
+    " squeezenet synthetic to_python vgg",
+    "transform": "ModulePass Pass PassContext PassInfo PrintIR Sequential module_pass",
+    "ir": "Array Constructor FuncType GlobalTypeVar GlobalVar IRModule IncompleteType Map Op RefType"
+    " RelayExpr SourceName Span TensorType TupleType TypeData TypeKind TypeVar"
+    " assert_structural_equal load_json make_node register_op_attr save_json structural_equal"
+    " structural_hash",
+    "ir.instrument": "PassInstrument PassTimingInstrument pass_instrument",
+    "ir.supply": "GlobalVarSupply NameSupply",
+}
