@@ -149,6 +149,7 @@ from relay.notebook.extension import (
 )
 from relay.op.base import Operator as Operator
 from relay.op.column import Column as Column
+from relay.op.op_attributes import register_op_attr as register_op_attr
 from relay.op.registry import operator as operator
 from relay.op.relation import relation as relation
 from relay.op.signatures import (

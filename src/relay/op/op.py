@@ -1,6 +1,28 @@
 """Operators by name, and what users say of them: where people know it."""
 
+from typing import Any
+
 from relay.op.op_attributes import OpPattern, register_op_attr, register_pattern, register_stateful
 from relay.op.registry import get
 
-__all__ = ["OpPattern", "get", "register_op_attr", "register_pattern", "register_stateful"]
+__all__ = [
+    "OpPattern",
+    "get",
+    "register_alter_op_layout",
+    "register_legalize",
+    "register_op_attr",
+    "register_pattern",
+    "register_stateful",
+]
+
+
+def register_legalize(op_name: str, legal_op: Any = None, level: int = 10) -> Any:
+    """Say what `Legalize` makes of a call: `legal_op(attrs, inputs, types)` is an expression, or None."""
+    return register_op_attr(op_name, "FTVMLegalize", legal_op, level)
+
+
+def register_alter_op_layout(op_name: str, alter_layout: Any = None, level: int = 10) -> Any:
+    """Say in which layouts `AlterOpLayout` has a call: `alter_layout(attrs, inputs, types, result)` is a call
+    on the same operands, or None.
+    """
+    return register_op_attr(op_name, "FTVMAlterOpLayout", alter_layout, level)

@@ -17,8 +17,7 @@ from relay.transform.rewriting.pipeline import Pass
 from relay.transform.rewriting.user_passes import FunctionPass, ModulePass
 
 __all__ = [
-    "AlterOpLayout", "BatchingOps", "DivToMul", "FirstOrderGradient",
-    "Legalize", "ManifestLifetimes", "PlanDevices", "SplitArgs",
+    "BatchingOps", "DivToMul", "FirstOrderGradient", "ManifestLifetimes", "PlanDevices",
 ]  # fmt: skip
 
 
@@ -38,11 +37,8 @@ def _elsewhere(name: str, where: str) -> Callable[..., Pass]:
     return make
 
 
-AlterOpLayout = _elsewhere("AlterOpLayout", "the backend chooses the layouts of operators")
-Legalize = _elsewhere("Legalize", "the backend chooses the forms of operators")
 PlanDevices = _elsewhere("PlanDevices", "there is one device, the processor")
 ManifestLifetimes = _elsewhere("ManifestLifetimes", "the backend decides how long values are kept")
-SplitArgs = _elsewhere("SplitArgs", "functions have any number of parameters")
 
 
 def DivToMul() -> Pass:  # noqa: N802
