@@ -23,6 +23,10 @@ REFUSED = {
     "relax": ("Relax, another language", "programs in Relay run here"),
     "contrib.hexagon": ("Hexagon processors", PLACES),
     "contrib.micro": ("microcontrollers", PLACES),
+    "relay.op.contrib": (
+        "what certain compilers take",
+        "`relay.backend.register_compiler` and `register_pattern_table` say it of another compiler",
+    ),
     "relay.op.strategy": ("how operators become tensor programs", OPERATOR),
     "relay.backend.te_compiler": ("how operators become tensor programs", "`relay.build` compiles them"),
     "relay.collage": ("choosing between external compilers", "`relay.build` compiles whole programs"),

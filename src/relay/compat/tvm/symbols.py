@@ -5,7 +5,7 @@ from typing import Any
 from relay.ir.type import TypeVar
 from relay.ir.type_base import Kind
 
-__all__ = ["FloatImm", "IntImm", "SizeVar", "StringImm", "Var", "size_var", "var"]
+__all__ = ["FloatImm", "IntImm", "SizeVar", "StringImm", "Var", "const", "size_var", "var"]
 
 
 class _IsInteger(type):
@@ -91,3 +91,8 @@ def var(name: str = "tindex", dtype: str = "int32", span: Any = None) -> TypeVar
 
 
 size_var = var
+
+
+def const(value: Any, dtype: str = "int32", span: Any = None) -> IntImm | FloatImm:
+    """A number with a dtype."""
+    return (FloatImm if dtype.startswith("float") else IntImm)(dtype, value, span)
