@@ -100,7 +100,7 @@ def test_sizes_and_attributes(tvm: Any) -> None:
 
 REFUSED = (
     "te.compute te.create_schedule tir.PrimFunc autotvm.task auto_scheduler.search meta_schedule.tune"
-    " micro.Session rpc.connect script.ir topi.nn relay.op.strategy.generic"
+    " micro.Session rpc.connect script.ir topi.nn relay.op.strategy.generic relay.op.contrib.dnnl"
 )
 
 
@@ -197,3 +197,31 @@ def test_numbers_of_nodes_as_their_places(tvm: Any) -> None:
     number = {e: int(e.span.source_name.split(":")[1]) for e in (exp, relu, add)}
     assert number[exp] < number[relu] < number[add]
     assert exp.span.source_name.endswith(f":{number[add]}")
+
+
+def test_nodes_take_spans_by_position(tvm: Any) -> None:
+    relay = tvm.relay
+    span = relay.Span(relay.SourceName("model.txt"), 3, 3, 1, 9)
+    x = relay.Var("x", relay.TensorType((2,)), span)
+    call = relay.Call(relay.op.get("exp"), [x], None, None, span)
+    fn = relay.Function([x], relay.Let(relay.Var("y"), call, call, span), None, None, None, span)
+    nodes = (x, call, fn, fn.body, relay.Tuple([x], span), relay.TupleGetItem(relay.Tuple([x]), 0, span))
+    for node in (*nodes, relay.If(relay.const(True), x, x, span), relay.RefCreate(x, span)):
+        assert str(node.span) == "model.txt:3:1"
+    assert isinstance(call, relay.Call)
+    assert isinstance(call, relay.expr.Call)
+    assert not isinstance(call, relay.Function)
+    match call:
+        case relay.Call(_, (operand,)):
+            assert operand is x
+    assert relay.Constant(tvm.nd.array(np.array([1, 2], "int64"))).checked_type.dtype == "int64"
+    assert isinstance(relay.Let(variable=relay.Var("z"), value=x, body=x), relay.Let)
+    mutated = relay.ExprMutator().visit(fn)
+    assert tvm.ir.structural_equal(mutated, fn)
+
+
+@pytest.mark.parametrize("name", ["from_keras", "from_tflite", "from_mxnet", "from_caffe2"])
+def test_models_that_are_read_by_way_of_onnx(tvm: Any, name: str) -> None:
+    with pytest.raises(RelayError, match="ONNX") as caught:
+        getattr(tvm.relay.frontend, name)(object(), {"x": (1, 3)})
+    assert caught.value.codes == ("no-importer",)
