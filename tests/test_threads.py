@@ -21,6 +21,7 @@ ROOT = Path(relay.__file__).parent
 THREADS = 8
 
 REGISTERED = "entered while a module is imported, under Python's import lock; a single assignment by name"
+ATTRIBUTES = "entered by single assignments and `setdefault` by a string, by the user's threads"
 SAFE = {
     "compat": {
         "_functions": "entered by a single assignment, by the user's threads",
@@ -47,7 +48,10 @@ SAFE = {
         "_default_instances": "a cache of operators, which compare by value",
         "relations": REGISTERED,
         "computed": REGISTERED,
+        "columns": ATTRIBUTES,
     },
+    "interpreter": {"generators": ATTRIBUTES},
+    "pattern": {"tables": ATTRIBUTES},
     "lint": {"RULES": REGISTERED},
     "training": {"_running": "saves by their directories, to each of which one thread at a time saves"},
     "text": {"_packaged": "a cache; `setdefault` by a string is atomic, so all get one module"},

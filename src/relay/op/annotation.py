@@ -152,7 +152,7 @@ class BitpackEnd(Mark):
 class OnDevice(Mark):
     """The operand, computed on the device of that name; `constrain_result` and `constrain_body` say what is.
 
-    Backends of one device have nothing to do.
+    `PlanDevices` goes by it; backends of one device have nothing to do.
 
     relay> on_device([1.0, 2.0], virtual_device="cpu")
     [1.0, 2.0]
