@@ -169,3 +169,38 @@ def test_arrays(tvm: Any) -> None:
         assert type(copy) is np.ndarray
         np.testing.assert_array_equal(copy, X)
     assert tvm.relay.const(X).data.numpy().dtype == np.float32
+
+
+@pytest.mark.parametrize("kind", ["vm", "debug"])
+def test_lists_of_any_length(tvm: Any, kind: str) -> None:
+    relay = tvm.relay
+    prelude = relay.prelude.Prelude(tvm.IRModule())
+    mod = prelude.mod
+    _, cons, nil = mod.get_type("List")
+    n, before = relay.var("n", "int32"), relay.var("before", prelude.l(relay.scalar_type("int32")))
+    count = relay.GlobalVar("count")
+    longer = count(n - relay.const(1), cons(n, before))
+    body = relay.If(relay.equal(n, relay.const(0)), before, longer)
+    mod[count] = relay.Function([n, before], body, before.type_annotation)
+    m = relay.var("m", "int32")
+    mod["main"] = relay.Function([m], count(m, nil()))
+    found = relay.create_executor(kind, mod=mod).evaluate()(100_000)
+    length = 0
+    while len(found) == 2:
+        length, found = length + 1, found[1]
+    assert length == 100_000
+
+
+def test_text_of_what_version_0_0_5_cannot_write(tvm: Any) -> None:
+    relay = tvm.relay
+    x = relay.var("x", shape=(2,))
+    mod = tvm.IRModule.from_expr(relay.grad(relay.Function([x], relay.exp(x))))
+    with pytest.raises(RelayError) as caught:
+        mod.astext()
+    assert caught.value.codes == ("dialect-cannot-express",)
+    assert "grad(fn" in str(mod)
+    plain = tvm.IRModule.from_expr(relay.Function([x], x + relay.const(np.ones(100, "float32"))))
+    assert plain.astext().startswith('#[version = "0.0.5"]')
+    assert "#[metadata]" in plain.astext()
+    assert "#[metadata]" not in str(plain)
+    assert tvm.ir.structural_equal(relay.fromtext(plain.astext()), plain)
