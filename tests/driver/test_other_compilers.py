@@ -162,6 +162,20 @@ def test_a_compiler_that_is_not_registered_is_an_error(way):
     assert "did you mean `tset`?" in str(failure.value)
 
 
+@pytest.mark.parametrize("options", [{"precision": "bf16"}, {"opt_level": 4}, {"check_nan": True}])
+def test_what_a_compiler_is_given_does_not_depend_on_options(options):
+    text = """
+    def @f(%x: Tensor[(8, 16), float32], Compiler="test") { nn.dense(%x * 1f, %x) }
+    def @main(%x: Tensor[(8, 16), float32]) { nn.relu(@f(%x)) }
+    """
+    bodies = []
+    register_compiler("test", lambda function: bodies.append(str(function.body)) or (lambda x: x @ x.T))
+    x = np.random.default_rng(0).normal(size=(8, 16)).astype("float32")
+    found = relay.build(relay.parse(text), cache=False, **options)(x)
+    np.testing.assert_allclose(found, np.maximum(x @ x.T, 0), rtol=1e-5)
+    assert ["nn.dense(%x * 1f, %x)" in body for body in bodies] == [True]
+
+
 def test_what_is_compiled_and_saved_asks_for_the_compiler_again(tmp_path):
     register_compiler("test", lambda function: scaled)
     relay.build(relay.parse(TEXT)).export_library(tmp_path / "program.rlo")

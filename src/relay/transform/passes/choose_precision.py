@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from relay.analysis.annotated_regions import compiler_of
 from relay.diagnostic import Span, did_you_mean, fail
 from relay.ir.expr import Call, Expr, Function, GlobalVar, Op
 from relay.ir.module import IRModule
@@ -56,15 +57,18 @@ def choose_precision(mod: IRModule, *, precision: str = "f32") -> IRModule:
 
 
 def with_precision(mod: IRModule, precision: str) -> tuple[IRModule, PrecisionReport]:
-    """A module in a precision (`unknown-precision`), and what has become of it."""
+    """A module in a precision (`unknown-precision`), and what has become of it; definitions that another
+    compiler takes stay as they are.
+    """
     whole = precision_named(precision)
     report = PrecisionReport()
     made = {name: Choices.of(dtype, "float32", keeps_thin=True) for name, dtype in FLOAT_PRECISIONS.items()}
-    chosen = {v: precision_of(e) or whole for v, e in mod.functions.items()}
+    own = [(v, e) for v, e in mod.functions.items() if not compiler_of(e)]
+    chosen = {v: precision_of(e) or whole for v, e in own}
     for v, name in chosen.items():
         if name == "f32":
             note_wide(mod.functions[v], v, f'precision is "{name}"', report)
-    mod = narrowed(mod, lambda v: made.get(chosen[v]), True, report, splits_attention=False)
+    mod = narrowed(mod, lambda v: made.get(chosen.get(v, "")), True, report, splits_attention=False)
     types = Types(mod)
     new: dict[GlobalVar, Expr] = {}
     for v, name in chosen.items():
