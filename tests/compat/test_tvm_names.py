@@ -225,3 +225,34 @@ def test_models_that_are_read_by_way_of_onnx(tvm: Any, name: str) -> None:
     with pytest.raises(RelayError, match="ONNX") as caught:
         getattr(tvm.relay.frontend, name)(object(), {"x": (1, 3)})
     assert caught.value.codes == ("no-importer",)
+
+
+def test_no_operator_is_hidden_by_the_module_that_has_it(tvm: Any) -> None:
+    relay = tvm.relay
+    x = relay.var("x", shape=(2,), dtype="float32")
+    for name in ("where", "exp", "zeros"):
+        assert callable(getattr(relay, name))
+    assert relay.where(relay.greater(x, x), x, x).op.name == "where"
+
+
+def test_names_are_imported_by_a_star(tvm: Any) -> None:
+    found: dict[str, Any] = {}
+    exec(f"from {tvm.__name__}.relay.analysis import *", found)
+    assert found["free_vars"] is tvm.relay.analysis.free_vars
+    assert not [name for name in found if name.startswith("_") and name != "__builtins__"]
+
+
+def test_instruments_print_around_passes(tvm: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    x = tvm.relay.var("x", shape=(2,), dtype="float32")
+    mod = tvm.IRModule.from_expr(tvm.relay.Function([x], tvm.relay.exp(x)))
+    named = tvm.ir.instrument.PassPrintingInstrument(["InferType"], ["FoldConstant"])
+    passes = tvm.transform.Sequential([tvm.relay.transform.InferType(), tvm.relay.transform.FoldConstant()])
+    with tvm.transform.PassContext(opt_level=3, instruments=[named]):
+        passes(mod)
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("// ")]
+    assert [line.split()[1] for line in lines] == ["before", "after"]
+    with tvm.transform.PassContext(
+        instruments=[tvm.instrument.PrintAfterAll(), tvm.instrument.PrintBeforeAll()]
+    ):
+        tvm.relay.transform.InferType()(mod)
+    assert capsys.readouterr().out.count("def @main") == 2

@@ -83,7 +83,9 @@ def test_a_function_of_python_is_called(way):
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("code", [scaled, ctypes.cast(scaled, ctypes.c_void_p).value])
+@pytest.mark.parametrize(
+    "code", [scaled, ctypes.cast(scaled, ctypes.c_void_p).value], ids=["function", "address"]
+)
 def test_a_function_of_c_is_called(way, code):
     register_compiler("test", lambda function: code)
     run = way(TEXT)

@@ -37,7 +37,7 @@ HOMES = {
     "ir.attrs": ".attributes",
     "ir.container": ".containers",
     "ir.transform": ".options relay.transform",
-    "ir.instrument": "relay.instrument",
+    "ir.instrument": ".instruments relay.instrument",
     "ir.module": "relay.ir",
     "ir.op": ".operators relay.ir",
     "ir.expr": "relay.expr",
@@ -45,7 +45,7 @@ HOMES = {
     "ir.adt": "relay.adt",
     "ir.function": "relay.expr",
     "ir.tensor_type": "relay.ty",
-    "instrument": "relay.instrument",
+    "instrument": ".instruments relay.instrument",
     "transform": ".options relay.transform",
     "tir": ".symbols relay.ty",
     "tir.expr": ".symbols relay.ty",
@@ -109,14 +109,16 @@ class Facade(ModuleType):
     def __init__(self, where: str) -> None:
         """`where` is its name below `tvm`."""
         super().__init__(f"{PACKAGE}.{where}", f"`tvm.{where}`, answered by Relay.")
-        self.where = where
+        self.__below__ = where  # no name of a script's, such as `relay.where`
         self.__path__ = []
 
     def __getattr__(self, name: str) -> Any:
-        return answer(self.where, name)
+        if name == "__all__":
+            return names(self.__below__)
+        return answer(self.__below__, name)
 
     def __dir__(self) -> list[str]:
-        return names(self.where)
+        return names(self.__below__)
 
 
 def homes(where: str) -> list[str]:
@@ -180,5 +182,10 @@ def names(where: str) -> list[str]:
     found = {key.removeprefix(prefix).partition(".")[0] for key in HOMES if key.startswith(prefix)}
     for home in homes(where):
         source = import_module(home)
-        found |= {*(source.__all__ if home.startswith(PACKAGE) else dir(source))}
+        found |= {*source.__all__} if home.startswith(PACKAGE) else {*dir(source), *public(source)}
     return sorted([name for name in found if name and not name.startswith("_")])
+
+
+def public(source: ModuleType) -> list[str]:
+    """The names that a module offers, also those that are resolved on first use."""
+    return getattr(source, "__all__", [])
