@@ -256,3 +256,17 @@ def test_instruments_print_around_passes(tvm: Any, capsys: pytest.CaptureFixture
     ):
         tvm.relay.transform.InferType()(mod)
     assert capsys.readouterr().out.count("def @main") == 2
+
+
+def test_a_copy_names_devices(tvm: Any) -> None:
+    x = tvm.relay.var("x", shape=(2,), dtype="float32")
+    copied = tvm.relay.device_copy(x, tvm.cpu(0), tvm.device("cpu", 1))
+    assert (copied.attrs.src_device, copied.attrs.dst_device) == ("cpu(0)", "cpu(1)")
+
+
+def test_a_program_without_layers_to_quantise_stays(tvm: Any) -> None:
+    mod, params = tvm.relay.testing.mlp.get_workload(batch_size=1)
+    with tvm.relay.quantize.qconfig(skip_dense_layer=True):
+        found = tvm.relay.quantize.quantize(mod, params)
+    assert len(found["main"].params) == 1
+    assert "qnn" not in str(found)

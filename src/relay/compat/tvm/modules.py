@@ -86,6 +86,7 @@ HOMES = {
     "relay.frontend": ".importers relay.frontend",
     "relay.frontend.common": ".analyses",
     "relay.prelude": "relay.prelude",
+    "relay.quantize": ".quantization relay.quantize",
     "relay.qnn": "relay.qnn",
     "relay.qnn.op": ".requantization relay.op.qnn",
     "relay.op": ".operators relay.op",

@@ -7,7 +7,7 @@ from relay.ir.expr import Expr, Function, Op
 from relay.ir.type import TensorType
 from relay.op import op as own
 
-__all__ = ["function_on_device", "get", "on_device", "segment_sum"]
+__all__ = ["device_copy", "function_on_device", "get", "on_device", "segment_sum"]
 
 
 def get(name: str) -> Op:
@@ -22,6 +22,13 @@ def on_device(
     from relay.op import on_device as mark
 
     return mark(body, str(device or ""), constrain_result, constrain_body)
+
+
+def device_copy(data: Expr, src_device: Any, dst_device: Any) -> Expr:
+    """An expression, copied from one device to another."""
+    from relay.op import device_copy as copy
+
+    return copy(data, str(src_device), str(dst_device))
 
 
 def function_on_device(function: Function, param_devices: Any, result_device: Any) -> Function:
