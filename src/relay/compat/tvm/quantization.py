@@ -9,7 +9,7 @@ __all__ = ["quantize"]
 
 
 def quantize(mod: Any, params: Any = None, dataset: Any = None) -> Any:
-    """A program in small integers, as the current `qconfig` says, calibrated with `dataset` if it is given."""
+    """A program in small integers, as the current `qconfig` says; `dataset` has examples for it."""
     try:
         return api.quantize(mod, params, dataset)
     except RelayError as error:
