@@ -1,6 +1,7 @@
 """Further parts of `tvm` that stand on Relay: passes, analyses, attributes, sizes, refusals."""
 
 import copy
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -270,3 +271,20 @@ def test_a_program_without_layers_to_quantise_stays(tvm: Any) -> None:
         found = tvm.relay.quantize.quantize(mod, params)
     assert len(found["main"].params) == 1
     assert "qnn" not in str(found)
+
+
+MODULES = (
+    "relay.op.nn relay.op.tensor relay.op.annotation relay.qnn.op.qnn relay.transform.mixed_precision"
+    " relay.ty relay.analysis.call_graph relay.testing.layers relay.frontend.onnx relay.adt relay.loops"
+    " relay.param_dict relay.expr_functor relay.scope_builder relay.backend.executor_factory ir.supply"
+    " ir.container ir.tensor_type runtime.vm runtime.ndarray runtime.packed_func _ffi.base autotvm.tuner"
+    " contrib.debugger.debug_executor"
+)
+
+
+@pytest.mark.parametrize("name", MODULES.split())
+def test_modules_are_imported_by_their_names(tvm: Any, name: str) -> None:
+    module = import_module(f"relay.compat.tvm.{name}")
+    parent, _, last = name.rpartition(".")
+    if not name.startswith("autotvm"):
+        assert getattr(import_module(f"relay.compat.tvm.{parent}".rstrip(".")), last) is module

@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 
 from relay.compat.tvm.arrays import NDArray, array
-from relay.ir.expr import RelayExpr
+from relay.ir.expr import Node, RelayExpr
 from relay.ir.type import Type
 
-__all__ = ["Array", "Map", "ShapeTuple", "String", "convert"]
+__all__ = ["Array", "Map", "Object", "ShapeTuple", "String", "convert"]
 
 Array, Map, String = list, dict, str
+Object = Node
 
 
 class ShapeTuple(tuple[int, ...]):

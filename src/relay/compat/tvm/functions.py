@@ -6,13 +6,11 @@ from typing import Any
 from relay.diagnostic import did_you_mean, fail
 
 __all__ = [
-    "EnvFunc",
-    "get_global_func",
-    "list_global_func_names",
-    "register_func",
+    "EnvFunc", "PackedFunc", "get_global_func", "list_global_func_names", "register_func",
     "remove_global_func",
-]
+]  # fmt: skip
 
+PackedFunc = Callable
 _functions: dict[str, Callable[..., Any]] = {}
 
 

@@ -21,6 +21,8 @@ REFUSED = {
     "micro": ("microcontrollers", PLACES),
     "rpc": ("running on other machines", PLACES),
     "relax": ("Relax, another language", "programs in Relay run here"),
+    "contrib.cc": ("C compilers", PLACES),
+    "contrib.nvcc": ("CUDA", 'programs for accelerators are built by `relay.build(mod, "xla gpu")`'),
     "contrib.hexagon": ("Hexagon processors", PLACES),
     "contrib.micro": ("microcontrollers", PLACES),
     "relay.op.contrib": (
