@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from relay.compat.tvm.executors import bound_module
 from relay.diagnostic import RelayError
 from relay.quantize import api
 
@@ -9,18 +10,10 @@ __all__ = ["quantize"]
 
 
 def quantize(mod: Any, params: Any = None, dataset: Any = None) -> Any:
-    """A program in small integers, as the current `qconfig` says; `dataset` has examples for it."""
+    """A program in small integers, as the current `qconfig` says, calibrated with `dataset` if given."""
     try:
         return api.quantize(mod, params, dataset)
     except RelayError as error:
         if error.codes != ("nothing-to-quantize",):
             raise
-        return mod if not params else _bound(mod, params)
-
-
-def _bound(mod: Any, params: Any) -> Any:
-    from relay.build_module import bind_params_by_name
-
-    made = mod.copy()
-    made["main"] = bind_params_by_name(made["main"], params)
-    return made
+        return bound_module(mod, params)
