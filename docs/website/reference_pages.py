@@ -18,6 +18,7 @@ MODULES = (
     "relay", "relay.transform", "relay.analysis", "relay.backend", "relay.dataflow_pattern", "relay.frontend",
     "relay.numpy", "relay.numpy.linalg", "relay.numpy.fft", "relay.optim", "relay.training", "relay.quantize",
     "relay.models", "relay.decoding", "relay.testing", "relay.loops", "relay.prelude", "relay.instrument",
+    "relay.data_dep_optimization",
     "relay.driver", "relay.expr", "relay.ty", "relay.adt", "relay.base", "relay.build_module", "relay.error",
     "relay.op", "relay.runtime", "relay.scope_builder", "relay.vm",
 )  # fmt: skip

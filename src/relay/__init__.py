@@ -63,7 +63,8 @@ _RENAMED = {
     "bind_params_by_name": ("relay.ir.bind", "bind_params_by_name"),
 }
 _SUBMODULES = (
-    "adt", "analysis", "autodiff", "backend", "base", "build_module", "cli", "dataflow_pattern", "diagnostic",
+    "adt", "analysis", "autodiff", "backend", "base", "build_module", "cli", "data_dep_optimization",
+    "dataflow_pattern", "diagnostic",
     "driver", "error", "expr", "frontend", "instrument", "interpreter", "ir", "loops", "models", "numpy",
     "op", "optim", "prelude", "qnn", "quantize", "runtime", "scope_builder", "testing", "text", "training",
     "transform", "ty", "typecheck", "vm",

@@ -8,6 +8,7 @@ from relay import (
     base as base,
     build_module as build_module,
     cli as cli,
+    data_dep_optimization as data_dep_optimization,
     dataflow_pattern as dataflow_pattern,
     diagnostic as diagnostic,
     driver as driver,

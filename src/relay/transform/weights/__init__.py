@@ -1,0 +1,1 @@
+"""Functions with weights that are stored in another way."""
