@@ -11,5 +11,8 @@ from relay.transform.weights.transposed_dense import with_transposed_dense
 __all__ = ["bsr_conv2d", "bsr_dense", "simplify_fc_transpose"]
 
 bsr_conv2d = SimpleNamespace(convert=with_sparse_conv2d)
+"""`convert(func, params, blocksize, sparsity_threshold, layout, kernel_size)`: sparse convolutions."""
 bsr_dense = SimpleNamespace(convert=with_sparse_dense)
+"""`convert(func, params, blocksize, sparsity_threshold)`: sparse dense layers."""
 simplify_fc_transpose = SimpleNamespace(convert=with_transposed_dense)
+"""`convert(func, params)`: weights that dense layers read transposed, stored so."""
