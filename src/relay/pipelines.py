@@ -27,6 +27,7 @@ from relay.transform.passes.check_nan import check_nan
 from relay.transform.passes.choose_precision import has_choice, precision_named, with_precision
 from relay.transform.passes.common_subexpressions import eliminate_common_subexpr
 from relay.transform.passes.compiler_functions import (
+    has_compiler_functions,
     mark_compiler_functions_as_extern,
     outline_compiler_functions,
 )
@@ -246,7 +247,8 @@ def optimize_for_native(
 
     Layouts are chosen last, when weights have taken in what is multiplied with them.
     """
-    mod = RulePass(rules[outline_compiler_functions]).run(mod)
+    if has_compiler_functions(mod):
+        mod = RulePass(rules[outline_compiler_functions]).run(mod)
     mod, _ = in_precision(mod, entries, level, precision)
     mod = RulePass(rules[optimize], {"level": level, "entry_functions": tuple(entries)})(mod)
     layouts = RulePass(rules[convert_layout])
@@ -259,7 +261,8 @@ def optimize_for_xla(
     """What entries need of a module, in a precision, as it is traced for XLA: after passes of at most a
     level, without derivatives, and with a copy of each polymorphic function for its uses.
     """
-    mod = RulePass(rules[mark_compiler_functions_as_extern]).run(mod)
+    if has_compiler_functions(mod):
+        mod = RulePass(rules[mark_compiler_functions_as_extern]).run(mod)
     mod, _ = in_precision(mod, entries, level, precision)
     mod = RulePass(rules[optimize], {"level": level, "entry_functions": tuple(entries)})(mod)
     for function in XLA:

@@ -16,6 +16,11 @@ from relay.transform.rewriting.registry import module_pass
 from relay.typecheck.types import Types
 
 
+def has_compiler_functions(mod: IRModule) -> bool:
+    """Whether there are functions that another compiler takes."""
+    return any(compiler_of(e) for f in mod.functions.values() for e in post_order(f))
+
+
 @module_pass(
     "outline_compiler_functions",
     opt_level=0,
