@@ -88,7 +88,9 @@ class RegionCode:
                 "no-code-generator",
                 f"`{self.symbol}` is for the compiler `{self.compiler}`, which is not registered",
                 self.fn.span,
-                hint=near or f'relay.backend.register_compiler("{self.compiler}", generate) registers one',
+                hint=near
+                or f'relay.backend.register_compiler("{self.compiler}", generate) registers one; '
+                "relay.transform.MarkCompilerFunctionsAsExtern() has it computed here",
             )
         try:
             return generate(self.fn)
