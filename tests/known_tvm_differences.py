@@ -26,7 +26,7 @@ DIFFERS = {
     "relay.transform.FuseOps": "an operator that fuses with nothing stays as it is, unless `lone=True`",
     "relay.transform.ManifestLifetimes": ELSEWHERE + "the backend decides how long values are kept",
     "relay.transform.PassContext": "keys of `config` about tensor programs and tuning do nothing",
-    "relay.transform.PlanDevices": ELSEWHERE + "there is one device",
+    "relay.transform.PlanDevices": "devices are their names, and targets make no difference",
     "relay.transform.SplitArgs": "joins tensors in steps of a few; functions have any number of parameters",
     "relay.transform.ToCPS": "is a pass; `to_cps` takes a function",
     "relay.transform.ToMixedPrecision": "results keep their type, unless `keep_orig_output_dtype=False`",

@@ -46,7 +46,7 @@ def test_division_by_constants(tvm: Any) -> None:
 def test_passes_whose_work_is_done_elsewhere(tvm: Any) -> None:
     x = tvm.relay.var("x", shape=(2,))
     mod = typed(tvm, [x], tvm.relay.exp(x))
-    for name in ("PlanDevices", "ManifestLifetimes"):
+    for name in ("ManifestLifetimes",):
         step = getattr(tvm.relay.transform, name)()
         assert step.info.name == name
         assert step(mod) is mod
@@ -288,3 +288,17 @@ def test_modules_are_imported_by_their_names(tvm: Any, name: str) -> None:
     parent, _, last = name.rpartition(".")
     if not name.startswith("autotvm"):
         assert getattr(import_module(f"relay.compat.tvm.{parent}".rstrip(".")), last) is module
+
+
+def test_devices_are_planned(tvm: Any) -> None:
+    relay = tvm.relay
+    x = relay.var("x", shape=(2,), dtype="float32")
+    body = relay.tanh(relay.op.annotation.on_device(relay.exp(x), tvm.device("cpu", 1)))
+    mod = relay.transform.InferType()(tvm.IRModule.from_expr(relay.Function([x], body)))
+    planned = relay.transform.PlanDevices(None)(mod)
+    (copied,) = planned["main"].body.args
+    assert (copied.op.name, copied.attrs.src_device, copied.attrs.dst_device) == (
+        "device_copy", "cpu(1)", "cpu(0)",
+    )  # fmt: skip
+    found = relay.create_executor("debug", mod=planned).evaluate()(np.ones(2, "float32"))
+    np.testing.assert_allclose(found.numpy(), np.tanh(np.exp([1, 1])), rtol=1e-6)
