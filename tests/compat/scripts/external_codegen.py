@@ -1,4 +1,4 @@
-"""Parts of a network are set aside for an accelerator: patterns, annotations, regions, and the numbers without it."""
+"""Parts of a network are set aside for an accelerator: patterns, annotations, regions, and numbers."""
 
 import numpy as np
 import tvm
