@@ -7,24 +7,17 @@ from relay.ir.expr import Call, Expr
 from relay.ir.expr import Op as Op
 from relay.ir.module import IRModule
 from relay.op.base import Operator
-from relay.op.family import Broadcast, Elementwise
-from relay.op.layout import LayoutTransform
 from relay.op.nn.packed import ContribConv2DNCHWc as ContribConv2DNCHWc
 from relay.op.op_attributes import register_op_attr as register_op_attr
-from relay.op.registry import registry
 from relay.transform.passes.dead_code import dead_code
+from relay.transform.passes.layout_transforms import RULES, in_layouts
 from relay.transform.passes.legalize import of_same_type, user_function, with_calls_replaced
 from relay.transform.rewriting.example import show as show
 from relay.transform.rewriting.registry import module_pass
-from relay.transform.rewriting.rewriter import Rewriter, apply_rules, call
+from relay.transform.rewriting.rewriter import apply_rules
 from relay.typecheck.query import Types
 
 KEY = "FTVMAlterOpLayout"
-
-
-def transformed(e: Expr, source: str, target: str) -> Expr:
-    """An expression in another layout."""
-    return e if source == target else LayoutTransform(src_layout=source, dst_layout=target)(e)
 
 
 @module_pass("alter_op_layout", opt_level=3, public="AlterOpLayout")
@@ -36,7 +29,8 @@ def alter_op_layout(mod: IRModule) -> IRModule:
     None, or a call on the same operands, of which the attributes `data_layout`, `kernel_layout` and
     `out_layout` say in which layouts it takes them.  Operands are brought to these by `layout_transform`, and
     the result back.  Where one call's result is another's operand in the same layout, it stays there, through
-    operators that work element by element.  Raises `type-mismatch`.
+    operators that work element by element, a bias, joins, and pooling of channels in blocks.  Raises
+    `type-mismatch`.
 
     >>> def blocked(attrs, inputs, types, result):
     ...     layouts = {"data_layout": "NCHW4c", "kernel_layout": "OIHW4i4o"}
@@ -79,37 +73,3 @@ def alter_op_layout(mod: IRModule) -> IRModule:
 def says_layouts(op: Any) -> bool:
     """Whether an operator says in which layouts it takes data and weight."""
     return isinstance(op, Operator) and {"data_layout", "kernel_layout"} <= op.attributes().keys()
-
-
-def in_layouts(old: Any, made: Call, given: Sequence[Expr]) -> Expr:
-    """A call on operands as they were, whose own layouts are others."""
-    op: Any = made.attrs
-    layouts = zip((old.data_layout, old.kernel_layout), (op.data_layout, op.kernel_layout), strict=True)
-    args = list(made.args)
-    for i, (source, target) in enumerate(layouts):
-        if args[i] is given[i]:
-            args[i] = transformed(args[i], source, target)
-    call_in = Call(made.op, tuple(args), op, span=made.span)
-    return transformed(call_in, op.out_layout or op.data_layout, old.out_layout or old.data_layout)
-
-
-def _twice(w: Rewriter, e: Call) -> Expr | None:
-    """From one layout to another, and on to a third."""
-    found = w.parts(e.args[0], LayoutTransform)
-    if found is None or found[0].dst_layout != e.attrs.src_layout:
-        return None
-    return transformed(found[1][0], found[0].src_layout, e.attrs.dst_layout)
-
-
-def _in_any_layout(w: Rewriter, e: Call) -> Expr | None:
-    """What works element by element does so in any layout."""
-    found = [w.parts(a, LayoutTransform) for a in e.args]
-    first = found[0] if found else None
-    if first is None or any(f is None or f[0] != first[0] for f in found) or e.attrs.impure:
-        return None
-    inner = call(e.attrs, [f[1][0] for f in found if f is not None], e)
-    return call(first[0], (inner,), e)
-
-
-POINTWISE = [c for c in registry.values() if issubclass(c, Elementwise | Broadcast) and c.is_pointwise]
-RULES = {LayoutTransform: (_twice,), **dict.fromkeys(POINTWISE, (_in_any_layout,))}

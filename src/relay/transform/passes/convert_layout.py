@@ -8,11 +8,12 @@ from relay.ir.expr import Call, Expr, Function
 from relay.ir.module import IRModule
 from relay.ir.walk import post_order
 from relay.op.base import Operator
-from relay.op.nn.conv import Convolution
+from relay.op.nn.conv import Conv2D, Convolution
 from relay.op.nn.layout import SPATIAL
 from relay.op.registry import registry
 from relay.op.reshape import Transpose
 from relay.transform.passes.algebra_shapes import SHAPES
+from relay.transform.passes.blocked_layouts import are_blocks, in_blocks, is_blocked
 from relay.transform.passes.dead_code import dead_code
 from relay.transform.passes.layout_changes import change, default_layout, kernel_that_stays
 from relay.transform.passes.layout_propagation import Turned, Turning
@@ -29,9 +30,12 @@ Layouts = Mapping[str, Sequence[str]]
 """By the names of operators the layouts of data and weight."""
 AROUND_RESHAPES = {Transpose: SHAPES.table()[Transpose]}
 """Rules of the transposes that are left around a reshape, as between a sequence and an image."""
-Wanted = Mapping[type[Operator], tuple[str, str]] | None
+Wanted = dict[type[Operator], tuple[str, str]] | None
 """The same by operators; None is channels last for all convolutions."""
-HINT = "operators that have layouts are named, with an order of N, C and the spatial axes"
+HINT = (
+    "operators that have layouts are named, with an order of N, C and the spatial axes;"
+    " for `nn.conv2d` there are blocks of channels too: NCHW4c"
+)
 
 
 @module_pass("convert_layout", keeps=(ANF,), opt_level=2, public="ConvertLayout")
@@ -44,6 +48,12 @@ def convert_layout(mod: IRModule, *, desired_layouts: dict[str, list[str]] | Non
     because a transposition costs a pass over memory and other operators gain nothing from it.  Tensors are
     transposed where they enter and leave; operators that work on any axes (elementwise operators, pooling,
     normalisation, sums) take the layout of their operands.  Constants are transposed at compile time.
+
+    For `nn.conv2d` channels may be in blocks, as in `["NCHW4c", "OIHW4i4o"]`, where `"default"` means the
+    same weight.  Such convolutions become `nn.contrib_conv2d_NCHWc`, or `nn.contrib_depthwise_conv2d_NCHWc`,
+    with `layout_transform` where tensors enter and leave; elementwise operators, a bias, joins and pooling
+    between them take blocks, too.  A convolution whose channels are not whole blocks stays.  Raises
+    `bad-layout`.
 
     >>> show(convert_layout, '''
     ... def @main(%x: Tensor[(1, 3, 8, 8), f32], %w: Tensor[(4, 3, 3, 3), f32], %b: Tensor[(4,), f32]) {
@@ -59,6 +69,8 @@ def convert_layout(mod: IRModule, *, desired_layouts: dict[str, list[str]] | Non
     }
     """
     wanted = checked(desired_layouts)
+    if wanted is not None and is_blocked(*wanted.get(Conv2D, ("NCHW", "OIHW"))):
+        mod = in_blocks(mod, *wanted.pop(Conv2D))
     types = Types(mod)
     new: dict[Any, Expr] = {}
     for v, e in mod.functions.items():
@@ -77,11 +89,20 @@ def checked(desired: Layouts | None) -> Wanted:
         return None
     found: dict[type[Operator], tuple[str, str]] = {}
     for name, (data, *weight) in desired.items():
-        cls = registry.get(name)
-        if cls is None or change[cls] is None or sorted(data) != sorted(default_layout(cls)):
-            fail("bad-layout", f"`{name}` cannot have the layout {data!r}", hint=HINT)
-        found[cls] = data, weight[0] if weight else "default"
+        cls, kernel = registry.get(name), weight[0] if weight else "default"
+        if cls is None or change[cls] is None or not can_have(cls, data, kernel):
+            said = repr(data) if kernel == "default" else f"{data!r} with a weight in {kernel!r}"
+            fail("bad-layout", f"`{name}` cannot have the layout {said}", hint=HINT)
+        found[cls] = data, kernel
     return found
+
+
+def can_have(cls: type[Operator], data: str, kernel: str) -> bool:
+    """Whether an operator takes data, and a weight if it has one, in these layouts."""
+    if cls is Conv2D and is_blocked(data, kernel):
+        return are_blocks(data, kernel)
+    is_weight = kernel == "default" or sorted(kernel) == sorted(getattr(cls, "kernel_layout", kernel))
+    return is_weight and sorted(data) == sorted(default_layout(cls))
 
 
 def has_layouts(root: Expr, wanted: Wanted) -> bool:
