@@ -151,6 +151,35 @@ class Op(RelayExpr):
         """Take the attribute away that the operator was given."""
         hooks.op_attributes(self.name).reset(attr_name)
 
+    @property
+    def num_inputs(self) -> int:
+        """How many operands it takes; -1 for any number."""
+        return hooks.op_attributes(self.name).num_inputs
+
+    def set_num_inputs(self, n: int) -> None:
+        """Say how many operands an operator takes that a program registered (`operator-rule` for others)."""
+        hooks.op_attributes(self.name).describe("num_inputs", n)
+
+    def add_argument(self, name: str, type_info: str, description: str) -> None:
+        """Say what its next operand is, for those who read `get_attr("arguments")`."""
+        said = self.get_attr("arguments") or ()
+        self.reset_attr("arguments")
+        hooks.op_attributes(self.name).describe("arguments", (*said, (name, type_info, description)))
+
+    def set_support_level(self, level: int) -> None:
+        """Say how well it is supported, for those who read `get_attr("support_level")`."""
+        hooks.op_attributes(self.name).describe("support_level", level)
+
+    def set_attrs_type_key(self, key: str) -> None:
+        """Say of which kind its attributes are; those of any names are taken."""
+        hooks.op_attributes(self.name).describe("attrs_type_key", key)
+
+    def add_type_rel(self, rel_name: str, type_rel_func: Any = None) -> None:
+        """Say of which type calls are: `type_rel_func(arg_types, attrs)` is the type, or without a function
+        the relation of that name holds.
+        """
+        hooks.op_attributes(self.name).describe("type_rel", (rel_name, type_rel_func))
+
     def summary(self) -> str:
         """The name."""
         return f"Op {self.name}"

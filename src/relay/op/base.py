@@ -119,6 +119,8 @@ class Operator:
     variadic: ClassVar[bool] = False
     more_means: ClassVar[str] = ""
     """What people mean who give it one operand more: a hint."""
+    is_described: ClassVar[bool] = False
+    """Whether operands and types are what methods of its leaf have said, as of `Op.set_num_inputs`."""
     takes_no_zeros: ClassVar[bool] = False
     """Whether `vjp` is given None for a result without a cotangent, and not zeros: what would multiply them
     may be infinite."""
@@ -177,6 +179,11 @@ class Operator:
             if isinstance(value, tuple | Dimension) and has_dimension(value):
                 object.__setattr__(self, "has_dimensions", True)
                 object.__setattr__(self, "is_resolved", True)
+
+    @classmethod
+    def accepted(cls, attrs: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What the fields are for attributes that are given by name: by default these."""
+        return attrs
 
     def infer(self, t: Typing, *types: Any, **_: Any) -> Type:
         """The type of the result; by default from `signature`."""

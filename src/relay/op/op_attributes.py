@@ -96,6 +96,21 @@ class OpAttributes(Mapping[str, Any]):
         if known is None or known.level <= level:
             column[self.cls] = Entry(value, level)
 
+    @property
+    def num_inputs(self) -> int:
+        """How many operands it takes; -1 for any number."""
+        said = self.get("num_inputs")
+        return said if said is not None else -1 if self.cls.variadic else len(self.cls.operands)
+
+    def describe(self, key: str, value: Any) -> None:
+        """Say what an operator is that was registered by name; of others their class says it
+        (`operator-rule`).
+        """
+        if not self.cls.is_described:
+            hint = "`relay.op.op.register` of `relay.compat.tvm` registers another"
+            fail("operator-rule", f"`{self.name}` is an operator of Relay, and stays what it is", hint=hint)
+        self.set(key, value)
+
     def reset(self, key: str) -> None:
         """Take away what the operator itself was given; what its class says stays."""
         if key in columns:

@@ -114,7 +114,7 @@ def instance(name: str, attrs: Mapping[str, Any]) -> Operator:
         return _default_instances[cls]
     known = attribute_types(cls)
     values: dict[str, Any] = {}
-    for key, value in attrs.items():
+    for key, value in cls.accepted(attrs).items():
         if key not in known:
             fail(
                 "unknown-attribute",

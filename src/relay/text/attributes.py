@@ -119,6 +119,8 @@ def _plan(cls: type[Operator]) -> tuple[tuple[str, Any, bool], ...]:
 
 def operator_attributes(op: Operator, dimension_text: Callable[[Dimension], str] | None = None) -> str:
     """`alpha=0.1, dtype=float32` of what differs from the defaults, or nothing."""
+    if type(op).changed_attributes is not Operator.changed_attributes:
+        return ", ".join(attribute_list(op.changed_attributes()))
     parts: list[str] = []
     for name, default, is_dtype in _plan(type(op)):
         value = getattr(op, name)

@@ -142,8 +142,8 @@ class Writer(TypeGraph):
     def attrs(self, e: Call) -> DictAttrs | OperatorAttrs | None:
         """The attributes of a call; one node for one operator instance."""
         attrs: Any = e.attrs
-        if not isinstance(attrs, Operator):
-            return DictAttrs(attrs) if attrs else None
+        if not isinstance(attrs, Operator) or attrs.is_described:
+            return DictAttrs(dict(attrs)) if attrs.keys() else None
         found = self.instances.get(id(attrs))
         if found is None and attrs.attributes():
             found = self.instances[id(attrs)] = OperatorAttrs(attrs.name, attrs)
