@@ -84,13 +84,12 @@ class RegionCode:
         generate = generators.get(self.compiler)
         if generate is None:
             near = did_you_mean(self.compiler, generators)
+            near = near or f'relay.backend.register_compiler("{self.compiler}", generate) registers one'
             fail(
                 "no-code-generator",
                 f"`{self.symbol}` is for the compiler `{self.compiler}`, which is not registered",
                 self.fn.span,
-                hint=near
-                or f'relay.backend.register_compiler("{self.compiler}", generate) registers one; '
-                "relay.transform.MarkCompilerFunctionsAsExtern() has it computed here",
+                hint=near + "; relay.transform.MarkCompilerFunctionsAsExtern() has it computed here",
             )
         try:
             return generate(self.fn)
