@@ -132,3 +132,10 @@ def test_output_is_for_one_file(tmp_path: Path) -> None:
     assert cli("upgrade", str(tmp_path / "a.relay"), "-o", str(tmp_path / "c.relay")).status == 0
     assert (tmp_path / "a.relay").read_text() == "v0.0.4\n1"
     assert relay.load(tmp_path / "c.relay")["main"] is not None
+
+
+def test_standard_input_is_not_rewritten() -> None:
+    done = cli("upgrade", "-", stdin=b"v0.0.4\n1")
+    assert done.status == 2
+    assert "standard input" in done.output
+    assert not Path("-").exists()

@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from relay.cli.comments import carry_over
-from relay.cli.files import PROGRAMS, display_name, from_json, programs, read_bytes
+from relay.cli.files import PROGRAMS, STDIN, display_name, from_json, programs, read_bytes
 from relay.cli.progress import progress
 from relay.diagnostic import RelayError, Report, Source, counted, fail
 from relay.ir.equal import structural_equal
@@ -52,6 +52,8 @@ def upgrade(files: Sequence[str], check: bool, output: str | None) -> int:
     `NAME.relay` beside it; a .params file becomes `NAME.safetensors`.  Large constants go to
     `NAME.safetensors` beside the program.  A folder stands for the programs and parameters in it.
     """
+    if STDIN in files:
+        raise click.UsageError("a file is rewritten: standard input is none")
     names = programs(files, (*PROGRAMS, PARAMETERS))
     if output is not None and len(names) != 1:
         raise click.UsageError(f"--output is for one file, and there are {len(names)}")
