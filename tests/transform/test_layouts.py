@@ -237,3 +237,11 @@ def test_levels() -> None:
         assert ("NHWC" in str(optimize_for_native(mod, ["main"], level))) == (level >= 2)
     with passes.PassContext(disabled_pass=["ConvertLayout"]):
         assert "NHWC" not in str(optimize_for_native(mod, ["main"]))
+
+
+@pytest.mark.parametrize("layouts", [[], "NHWC", None, [3], ["NHWC", "HWIO", "NC"]])
+def test_what_is_no_list_of_layouts_is_a_diagnostic(layouts) -> None:
+    mod = program(f"def @main({HEAD}) {{ {CONV} }}")
+    with pytest.raises(RelayError, match="cannot have the layouts") as caught:
+        passes.ConvertLayout({"nn.conv2d": layouts})(mod)
+    assert caught.value.codes == ("bad-layout",)

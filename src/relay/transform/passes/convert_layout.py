@@ -88,13 +88,25 @@ def checked(desired: Layouts | None) -> Wanted:
     if desired is None:
         return None
     found: dict[type[Operator], tuple[str, str]] = {}
-    for name, (data, *weight) in desired.items():
-        cls, kernel = registry.get(name), weight[0] if weight else "default"
+    for name, layouts in desired.items():
+        if not are_layouts(layouts):
+            hint = "give a list: the layout of the data and, of what has a weight, that of the weight"
+            fail("bad-layout", f"`{name}` cannot have the layouts {layouts!r:.60}", hint=hint)
+        data, kernel = (*layouts, "default")[:2]
+        cls = registry.get(name)
         if cls is None or change[cls] is None or not can_have(cls, data, kernel):
             said = repr(data) if kernel == "default" else f"{data!r} with a weight in {kernel!r}"
             fail("bad-layout", f"`{name}` cannot have the layout {said}", hint=HINT)
         found[cls] = data, kernel
     return found
+
+
+def are_layouts(given: Any) -> bool:
+    """Whether something is a list of one or two texts."""
+    if not isinstance(given, list | tuple):
+        return False
+    several = cast("Sequence[Any]", given)
+    return len(several) in (1, 2) and all(type(x) is str for x in several)
 
 
 def can_have(cls: type[Operator], data: str, kernel: str) -> bool:
