@@ -302,3 +302,13 @@ def test_devices_are_planned(tvm: Any) -> None:
     )  # fmt: skip
     found = relay.create_executor("debug", mod=planned).evaluate()(np.ones(2, "float32"))
     np.testing.assert_allclose(found.numpy(), np.tanh(np.exp([1, 1])), rtol=1e-6)
+
+
+def test_targets_that_are_known_to_fail_run_as_such(tvm: Any) -> None:
+    def test(target: Any) -> None: ...
+
+    for failing, marks in (("llvm", ["xfail"]), ("cuda", [])):
+        (mark,) = tvm.testing.known_failing_targets(failing)(test).pytestmark[-1:]
+        (row,) = mark.args[1]
+        assert row.values == ("llvm",)
+        assert [m.name for m in row.marks] == marks

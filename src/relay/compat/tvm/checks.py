@@ -58,16 +58,18 @@ def exclude_targets(*targets: Any) -> Any:
 
 def known_failing_targets(*targets: Any) -> Any:
     """Run a test for each target that programs run on; it may fail on those that are named."""
-    return exclude_targets(*targets)
+    return _for_each(TARGETS, failing=targets)
 
 
-def _for_each(targets: Sequence[Any]) -> Callable[[Any], Any]:
+def _for_each(targets: Sequence[Any], failing: Sequence[Any] = ()) -> Callable[[Any], Any]:
     pytest = import_module("pytest")
+    marks = [pytest.mark.xfail(reason=f"fails on {t}") if t in failing else () for t in targets]
 
     def decorate(test: Any) -> Any:
         known = {"target": targets, "dev": [device(str(t).partition(" ")[0]) for t in targets]}
         taken = [name for name in known if name in inspect.signature(test).parameters]
-        rows = list(zip(*[known[name] for name in taken], strict=True))
+        values = zip(*[known[name] for name in taken], strict=True)
+        rows = [pytest.param(*row, marks=m) for row, m in zip(values, marks, strict=False)]
         return pytest.mark.parametrize(taken, rows)(test) if taken else test
 
     return decorate

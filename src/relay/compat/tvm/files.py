@@ -12,8 +12,11 @@ class TempDirectory:
 
     def __init__(self, custom_path: str | None = None) -> None:
         """A folder of a fresh name, or `custom_path`, which stays."""
-        self._folder = None if custom_path else tempfile.TemporaryDirectory()
-        self.temp_dir = custom_path or self._folder.name  # pyright: ignore[reportOptionalMemberAccess]
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        if custom_path is None:
+            self._folder = tempfile.TemporaryDirectory()
+            custom_path = self._folder.name
+        self.temp_dir = custom_path
         Path(self.temp_dir).mkdir(parents=True, exist_ok=True)
 
     @property
