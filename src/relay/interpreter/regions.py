@@ -13,7 +13,7 @@ from relay.interpreter.tensor_conversion import MisfitError
 from relay.interpreter.value import Value, is_tuple
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Function
-from relay.ir.tensor_parts import tensor_parts
+from relay.ir.tensor_parts import nested, tensor_parts
 from relay.ir.type import TensorType, TupleType, Type
 from relay.ir.walk import type_post_order
 
@@ -151,7 +151,7 @@ class RegionCode:
         if status:
             self.failed(f"returned {status}", hint="0 is for all is well")
         assert self.fn.ret_type is not None
-        return grouped(iter([x if x.ndim else x[()] for x in made]), self.fn.ret_type)
+        return nested(self.fn.ret_type, iter([x if x.ndim else x[()] for x in made]))
 
 
 def is_of_known_sizes(t: Type | None) -> bool:
@@ -178,11 +178,6 @@ def arrays_in(value: Value) -> list[Any]:
         else:
             found.append(x)
     return found
-
-
-def grouped(arrays: Any, t: Type) -> Any:
-    """Tensors as a value of a type."""
-    return tuple([grouped(arrays, f) for f in t.fields]) if isinstance(t, TupleType) else next(arrays)
 
 
 def pointers(arrays: Sequence[Any]) -> Any:

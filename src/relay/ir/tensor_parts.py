@@ -1,5 +1,6 @@
 """The tensors inside a type."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from relay.ir.type import TensorType, TupleType, Type
@@ -25,3 +26,20 @@ def whole_path(link: Any) -> tuple[Any, ...]:
         link, step = link
         steps.append(step)
     return tuple(reversed(steps))
+
+
+def nested(t: Type, parts: Iterator[Any]) -> Any:
+    """A value of a (nested) tuple type, whose parts come in their order."""
+    done: list[list[Any]] = [[]]
+    pending: list[Type | None] = [t]
+    while pending:
+        u = pending.pop()
+        if u is None:
+            made = tuple(done.pop())
+            done[-1].append(made)
+        elif isinstance(u, TupleType):
+            done.append([])
+            pending += [None, *reversed(u.fields)]
+        else:
+            done[-1].append(next(parts))
+    return done[0][0]

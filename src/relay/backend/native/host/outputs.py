@@ -23,6 +23,7 @@ from relay.interpreter.value import is_array, is_sequence
 from relay.ir.dtype import dtype_name, to_numpy
 from relay.ir.expr import Function
 from relay.ir.subst import substitute_type
+from relay.ir.tensor_parts import nested
 from relay.ir.type import TensorType, TupleType, Type
 
 OUT = "out"
@@ -193,20 +194,3 @@ def flat(value: Any, t: Type) -> Iterator[Any]:
             pending += reversed(list(zip(v, u.fields, strict=True)))
         else:
             yield v
-
-
-def nested(t: Type, parts: Iterator[Any]) -> Any:
-    """The inverse of `flat`."""
-    done: list[list[Any]] = [[]]
-    pending: list[Type | None] = [t]
-    while pending:
-        u = pending.pop()
-        if u is None:
-            made = tuple(done.pop())
-            done[-1].append(made)
-        elif isinstance(u, TupleType):
-            done.append([])
-            pending += [None, *reversed(u.fields)]
-        else:
-            done[-1].append(next(parts))
-    return done[0][0]
