@@ -20,7 +20,7 @@ DIFFERS = {
     "relay.annotation.function_on_device": "gives the function: all is on the processor",
     "relay.annotation.on_device": "marks, and moves nothing: all is on the processor",
     "relay.qnn.op.requantize_config": "holds for what is built inside, not for what is lowered inside",
-    "relay.transform.AnnotateTarget": "takes tuples apart, so that it has no `include_non_call_ops`",
+    "relay.transform.AnnotateTarget": "what no compiler takes has no marks, and nothing ends at `let`",
     "relay.transform.ConvertLayout": "transposes where it would call `layout_transform`, but for blocks",
     "relay.transform.FlexibleShapeDispatch": "leaves the size open, without buckets",
     "relay.transform.FuseOps": "an operator that fuses with nothing stays as it is, unless `lone=True`",

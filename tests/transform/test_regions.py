@@ -17,13 +17,13 @@ from relay.testing.temp_op_attr import TempOpAttr
 from transform.cases import program, verified
 
 
-def regions(mod, *operators, compiler="other", merge=True):
+def regions(mod, *operators, compiler="other", merge=True, **options):
     """A module whose calls of these operators are the other compiler's, in definitions of their own."""
     taken = [TempOpAttr(name, f"target.{compiler}", lambda call: True) for name in operators]
     for one in taken:
         one.__enter__()
     try:
-        out = passes.AnnotateTarget(compiler)(mod)
+        out = passes.AnnotateTarget(compiler, **options)(mod)
     finally:
         for one in taken:
             one.__exit__()
@@ -208,3 +208,51 @@ def test_many_regions_take_no_time():
     mod = program(f"def @main(%x: f32) {{ {body} }}")
     assert len(of_compiler(regions(mod, "exp"))) == 750
     assert len(of_compiler(regions(mod, "exp", "tanh"))) == 1
+
+
+PAIR = "def @main(%x: Tensor[(3,), f32], %y: Tensor[(3,), f32]) { (exp(%x), tanh(%y)) }"
+
+
+@pytest.mark.parametrize(("through", "expected"), [(True, [["exp", "tanh"]]), (False, [["exp"], ["tanh"]])])
+def test_a_tuple_of_what_one_compiler_makes_is_made_there(through, expected):
+    out = regions(program(PAIR), "exp", "tanh", include_non_call_ops=through)
+    assert of_compiler(out) == expected
+    assert isinstance(out["main"].body, relay.Call if through else relay.Tuple)
+    x, y = np.ones(3, "float32"), np.zeros(3, "float32")
+    for made, wanted in zip(given_back(out).evaluate("main", x, y), (np.exp(x), np.tanh(y)), strict=True):
+        np.testing.assert_allclose(made, wanted, rtol=1e-6)
+
+
+def test_a_tuple_with_a_value_from_outside_is_outside():
+    text = "def @main(%x: Tensor[(3,), f32], %y: Tensor[(3,), f32]) { (exp(%x), tanh(%x), %y) }"
+    assert of_compiler(regions(program(text), "exp", "tanh")) == [["exp"], ["tanh"]]
+
+
+def test_regions_end_at_tuples_without_them():
+    text = "def @main(%x: Tensor[(4,), f32]) { let %s = split(exp(%x), indices_or_sections=2); "
+    text += "concatenate((%s.1, tanh(%s.0))) }"
+    operators = "exp", "split", "tanh", "concatenate"
+    assert of_compiler(regions(program(text), *operators)) == [list(operators)]
+    out = regions(program(text), *operators, include_non_call_ops=False)
+    assert of_compiler(out) == [["exp", "split"], ["tanh"], ["concatenate"]]
+    x = np.linspace(0, 1, 4, dtype="float32")
+    y = np.exp(x)
+    expected = np.concatenate([y[2:], np.tanh(y[:2])])
+    np.testing.assert_allclose(given_back(out).evaluate("main", x), expected, rtol=1e-6)
+
+
+def test_a_tuple_does_not_make_regions_wait_for_each_other():
+    # The sum waits for the first value, and the second for the sum.
+    mod = program("def @main(%x: Tensor[(3,), f32]) { let %a = exp(%x); (%a, tanh(sum(%a))) }")
+    out = regions(mod, "exp", "tanh")
+    assert of_compiler(out) == [["exp"], ["tanh"]]
+    a = np.exp(np.ones(3, "float32"))
+    first, second = given_back(out).evaluate("main", np.ones(3, "float32"))
+    np.testing.assert_allclose(first, a, rtol=1e-6)
+    np.testing.assert_allclose(second, np.tanh(a.sum()), rtol=1e-6)
+
+
+def test_a_tuple_of_regions_that_are_not_merged_is_no_region():
+    mod = program(PAIR)
+    assert of_compiler(regions(mod, "exp", "tanh", merge=False)) == [["exp"], ["tanh"]]
+    assert "annotation" not in str(regions(mod, "exp", "tanh", merge=False))

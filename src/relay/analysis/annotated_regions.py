@@ -31,6 +31,11 @@ class AnnotatedRegion:
         """The calls of `compiler_end`."""
         return [e for e in self.nodes if is_end(e)]
 
+    @property
+    def computes(self) -> bool:
+        """Whether anything is called in it; one that only joins values has nothing to compile."""
+        return any(isinstance(e, Call) and not is_begin(e) and not is_end(e) for e in self.nodes)
+
 
 class AnnotatedRegionSet:
     """The regions of an expression.

@@ -1,10 +1,11 @@
 """Calls that other compilers take, marked where values enter and leave them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from relay.analysis.annotated_regions import compiler_of, is_begin, is_end
+from relay.analysis.annotated_regions import compiler_of, is_begin, is_end, target_of
 from relay.ir.expr import Call, Expr, Function, Op, Tuple, TupleGetItem
 from relay.ir.module import IRModule
+from relay.ir.type import TupleType
 from relay.ir.walk import post_order
 from relay.op.annotation import CompilerBegin, CompilerEnd, marked
 from relay.op.op_attributes import OpAttributes
@@ -17,16 +18,20 @@ from relay.typecheck.query import Types
 
 
 @module_pass("annotate_target", opt_level=0, public="AnnotateTarget")
-def annotate_target(mod: IRModule, *, targets: str | Sequence[str] = ()) -> IRModule:
+def annotate_target(
+    mod: IRModule, *, targets: str | Sequence[str] = (), include_non_call_ops: bool = True
+) -> IRModule:
     """Mark the calls that other compilers take: values enter by `annotation.compiler_begin`, and leave by
     `annotation.compiler_end`.
 
     `targets` names the compilers, the preferred one first.  A compiler takes a call of an operator that has
     the attribute `target.NAME` (`relay.register_op_attr`), a function of the call that says so, and a call of
     a function that stands for a pattern of its table: one whose `Composite` begins with the name and a dot.
-    Tuples are taken apart on the way, and `let`-bound values are nodes of the graph afterwards, so that
-    neither is the end of a region.  `MergeCompilerRegions` joins what is next to each other, and
-    `PartitionGraph` sets it apart.
+    `let`-bound values are nodes of the graph afterwards.  A tuple of tensors that all come from one compiler
+    is that compiler's too, and so are its fields where it is read, so that regions go through tuples; with
+    `include_non_call_ops=False` regions end where a tuple is made or taken apart.  What chooses between
+    branches, calls functions or keeps references is outside, and bodies and branches have regions of their
+    own.  `MergeCompilerRegions` joins what is next to each other, and `PartitionGraph` sets it apart.
 
     >>> own = 'fn (%y: float32, Composite="other.tanh") { tanh(%y) }'
     >>> show(annotate_target, f"def @main(%x: float32) {{ exp({own}(%x)) }}", targets="other")
@@ -46,7 +51,12 @@ def annotate_target(mod: IRModule, *, targets: str | Sequence[str] = ()) -> IRMo
     mod = to_graph_normal_form(mod)
     types = Types(mod)
     return with_definitions(
-        mod, {v: with_marks(e, names, types) for v, e in mod.functions.items() if not compiler_of(e)}
+        mod,
+        {
+            v: with_marks(e, names, types, include_non_call_ops)
+            for v, e in mod.functions.items()
+            if not compiler_of(e)
+        },
     )
 
 
@@ -56,7 +66,7 @@ def marked_graphs(mod: IRModule) -> IRModule:
     return to_graph_normal_form(mod) if has_marks else mod
 
 
-def with_marks(root: Expr, targets: Sequence[str], types: Types) -> Expr:
+def with_marks(root: Expr, targets: Sequence[str], types: Types, through_tuples: bool) -> Expr:
     """A definition with marks around what compilers take."""
     inside = inside_composites(root)
     new: dict[Expr, Expr] = {}
@@ -64,14 +74,42 @@ def with_marks(root: Expr, targets: Sequence[str], types: Types) -> Expr:
         children = tuple([new[c] for c in e.children])
         target = taker(e, targets) if isinstance(e, Call) and e not in inside else ""
         if isinstance(e, Call) and target:
-            begin, end = CompilerBegin(compiler=target), CompilerEnd(compiler=target)
-            args = [marked(begin, new[a], types(a), a.span) for a in e.args]
-            new[e] = marked(end, e.rebuild((children[0], *args)), types(e), e.span)
-        elif isinstance(e, TupleGetItem) and isinstance(children[0], Tuple):
+            new[e] = marked_call(e, children[0], target, new, types, through_tuples)
+        elif through_tuples and isinstance(e, Tuple) and e not in inside and (target := maker(children)):
+            new[e] = marked_tuple(e, children, target)
+        elif through_tuples and isinstance(e, TupleGetItem) and isinstance(children[0], Tuple):
             new[e] = children[0].fields[e.index]
         else:
             new[e] = e if children == e.children else e.rebuild(children)
     return new[root]
+
+
+def marked_call(
+    e: Call, op: Expr, target: str, new: Mapping[Expr, Expr], types: Types, through_tuples: bool
+) -> Expr:
+    """A call that a compiler takes, between marks."""
+    begin, end = CompilerBegin(compiler=target), CompilerEnd(compiler=target)
+    args: list[Expr] = []
+    for a in e.args:
+        t, value = types(a), new[a]
+        if isinstance(t, TupleType) and not through_tuples:
+            fields = [TupleGetItem(value, i, span=a.span) for i in range(len(t.fields))]
+            value = Tuple(fields, span=a.span)
+        args.append(marked(begin, value, t, a.span))
+    return marked(end, e.rebuild((op, *args)), types(e), e.span)
+
+
+def maker(fields: Sequence[Expr]) -> str:
+    """The compiler that all these come from; empty if there is none."""
+    found = {target_of(f) if is_end(f) else "" for f in fields}
+    return found.pop() if len(found) == 1 else ""
+
+
+def marked_tuple(e: Tuple, fields: Sequence[Expr], target: str) -> Tuple:
+    """A tuple that a compiler makes, of which each field is marked."""
+    begin, end = CompilerBegin(compiler=target), CompilerEnd(compiler=target)
+    made = Tuple([begin(f) for f in fields], span=e.span)
+    return Tuple([end(TupleGetItem(made, i, span=e.span)) for i in range(len(fields))], span=e.span)
 
 
 def taker(e: Call, targets: Sequence[str]) -> str:

@@ -1,6 +1,7 @@
 """Regions for other compilers as definitions, which say who compiles them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from relay.analysis.annotated_regions import (
@@ -81,13 +82,16 @@ def partition_graph(mod: IRModule, *, mod_name: str = "default", bind_constants:
     made: dict[GlobalVar, Expr] = {}
     for v, root in mod.functions.items():
         found: dict[Expr, Region] = {}
-        for region in AnnotatedRegionSet(root):
-            if region.outs and not compiler_of(root):
+        joins: set[Expr] = set()
+        for region in () if compiler_of(root) else AnnotatedRegionSet(root):
+            if not region.computes:
+                joins.update(region.nodes if region.outs else ())
+            elif region.outs:
                 name = f"{mod_name}_{region.target}_{v.name_hint}_{region.id}"
                 one = outlined(region, supply.fresh_global(name), bind_constants, types)
                 made[one.name] = one.function
                 found.update(dict.fromkeys(region.outs, one))
-        new[v] = with_calls(root, found)
+        new[v] = with_calls(root, found, joins)
     return with_definitions(mod, {**new, **made})
 
 
@@ -103,7 +107,7 @@ def outlined(region: AnnotatedRegion, name: GlobalVar, bind_constants: bool, typ
             continue
         if ready:
             children = tuple([new[c] for c in e.children])
-            new[e] = children[1] if is_end(e) else e.rebuild(children)
+            new[e] = without_marks(e, children)
         elif e in region.nodes and not is_begin(e):
             stack.append((e, True))
             stack += [(c, False) for c in reversed(e.children)]
@@ -119,6 +123,15 @@ def outlined(region: AnnotatedRegion, name: GlobalVar, bind_constants: bool, typ
     return Region(name, with_type_params(function, free) if free else function, free, list(given), outs)
 
 
+def without_marks(e: Expr, children: tuple[Expr, ...]) -> Expr:
+    """A node of a region with these parts; of a mark its operand, of a tuple's field the field."""
+    if is_begin(e) or is_end(e):
+        return children[1]
+    if isinstance(e, TupleGetItem) and isinstance(children[0], Tuple):
+        return children[0].fields[e.index]
+    return e.rebuild(children)
+
+
 def with_type_params(fn: Function, free: Sequence[TypeVar]) -> Function:
     """A function with parameters in the place of the type parameters that are free in it."""
     copy = Copy({p: TypeVar(p.name_hint, p.kind) for p in free})
@@ -127,12 +140,14 @@ def with_type_params(fn: Function, free: Sequence[TypeVar]) -> Function:
     return replace(fn, params=params, body=body, ret_type=result, type_params=own)
 
 
-def with_calls(root: Expr, found: dict[Expr, Region]) -> Expr:
-    """A definition with calls where regions end."""
-    if not found:
+def with_calls(root: Expr, found: Mapping[Expr, Region], joins: AbstractSet[Expr]) -> Expr:
+    """A definition with calls where regions end, and without the marks of those that only join values."""
+    if not found and not joins:
         return root
     new: dict[Expr, Expr] = {}
     calls: dict[Region, Call] = {}
+    sizes: dict[Expr, int] = {}
+    """The numbers of results of the calls."""
     stack: list[tuple[Expr, bool]] = [(root, False)]
     while stack:
         e, ready = stack.pop()
@@ -146,9 +161,26 @@ def with_calls(root: Expr, found: dict[Expr, Region]) -> Expr:
             continue
         now = tuple([new[c] for c in needed])
         if region is None:
-            new[e] = e if now == needed else e.rebuild(now)
+            new[e] = without_marks(e, now) if e in joins else e if now == needed else e.rebuild(now)
+            new[e] = whole(new[e], sizes)
             continue
-        call = calls.setdefault(region, Call(region.name, now, None, region.type_args, span=e.span))
+        call = calls.get(region)
+        if call is None:
+            call = calls[region] = Call(region.name, now, None, region.type_args, span=e.span)
+            sizes[call] = len(region.results)
         several = len(region.results) > 1
         new[e] = TupleGetItem(call, region.results.index(e), span=e.span) if several else call
     return new[root]
+
+
+def whole(e: Expr, sizes: Mapping[Expr, int]) -> Expr:
+    """What is made of all results of a region, in order, is what its call gives; else the expression."""
+    match e:
+        case Tuple(fields=(TupleGetItem(tuple_value=call), *_) as fields) if sizes.get(call) == len(fields):
+            in_order = all(
+                isinstance(f, TupleGetItem) and f.tuple_value is call and f.index == i
+                for i, f in enumerate(fields)
+            )
+            return call if in_order else e
+        case _:
+            return e
