@@ -4,6 +4,7 @@ from collections.abc import Iterator
 import pytest
 
 os.environ.setdefault("RELAY_VERIFY_LOOPS", "1")
+os.environ.setdefault("JAX_PLATFORMS", "cpu")  # `cuda,cpu` has programs for XLA run on a GPU
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

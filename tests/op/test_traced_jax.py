@@ -12,6 +12,7 @@ from op.test_traced import IN_PART, NAMES, ON_HOST, arrays, assert_near, has_str
 from relay.backend.xla.checks import Checks
 from relay.backend.xla.namespace import Namespace
 from relay.backend.xla.operators import traced as computed_by
+from relay.backend.xla.program import xla_context
 from relay.op.base import Operator
 from relay.op.registry import instance, registry
 
@@ -39,7 +40,7 @@ def test_values_are_those_of_the_interpreter(name: str) -> None:
             found.append((computed_by(module, op, xs), module.int32(module.checks.failed)))
         return found
 
-    with jax.enable_x64(True):
+    with xla_context(jax, jax.devices()[0]):
         computed = jax.jit(together)([list(map(arrays, xs)) for _, xs in chosen])
     for (op, xs), (found, failed) in zip(chosen, computed, strict=True):
         assert int(failed) == 0

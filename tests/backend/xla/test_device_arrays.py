@@ -21,7 +21,7 @@ W, B, X = np.ones((3, 2), "float32"), np.ones(3, "float32"), np.ones((4, 2), "fl
 
 
 def test_results_stay_on_the_device_and_are_arguments_again() -> None:
-    step = relay.build(relay.parse(STEP), "xla cpu")
+    step = relay.build(relay.parse(STEP), "xla")
     w, b = step.put(w=W, b=B)
     assert isinstance(w, jax.Array)
     first, w, b = step(w, b, X, on_device=True)
@@ -37,7 +37,7 @@ def test_results_stay_on_the_device_and_are_arguments_again() -> None:
 
 
 def test_arrays_on_the_device_are_checked_by_their_types() -> None:
-    step = relay.build(relay.parse(STEP), "xla cpu")
+    step = relay.build(relay.parse(STEP), "xla")
     w, b = step.put(w=W, b=B)
 
     def refused(*args: Any, **named: Any) -> str:
@@ -69,7 +69,7 @@ def test_data_of_arrays_on_the_device_and_programs_in_segments() -> None:
     nil, cons = mod.type_definitions[relay.GlobalTypeVar("List")].constructors
     x = np.ones(100, "float32")
     value = ConstructorValue(cons, (jax.numpy.asarray(x), ConstructorValue(nil)))
-    built = relay.build(mod, "xla cpu", entries=["main", "grow"])
+    built = relay.build(mod, "xla", entries=["main", "grow"])
     np.testing.assert_array_equal(built(value, x), x * 2)
     np.testing.assert_array_equal(built(value, jax.numpy.asarray(x), on_device=True), x * 2)
     grown = built["grow"](2, jax.numpy.asarray(x), on_device=True)
@@ -79,13 +79,13 @@ def test_data_of_arrays_on_the_device_and_programs_in_segments() -> None:
 
 
 def test_a_parameter_may_be_called_on_device() -> None:
-    built = relay.build(relay.parse("def @main(%on_device: bool) { !%on_device }"), "xla cpu")
+    built = relay.build(relay.parse("def @main(%on_device: bool) { !%on_device }"), "xla")
     assert not built(on_device=True)
 
 
 def test_a_module_that_changes_later_leaves_the_program_as_it_is() -> None:
     mod = relay.parse("def @main(%x: int32, %y: int32) { %x / %y }")
-    built = relay.build(mod, "xla cpu")
+    built = relay.build(mod, "xla")
     mod["main"] = relay.parse("def @main(%x: int32) { %x }")["main"]
     assert built(6, 2) == 3
     with pytest.raises(relay.RelayError, match="division by zero"):
@@ -96,7 +96,7 @@ def test_types_that_were_seen_before_are_those_of_the_parameters(monkeypatch: py
     text = """
     type Pair { Pair { a: Tensor[(2,), float32], b: float32 } }
     def @main(%p: Pair, %q: (float32, Tensor[(n,), int32])) { (%p.a * %p.b + %q.0, sum(%q.1)) }"""
-    built = relay.build(relay.parse(text), "xla cpu")
+    built = relay.build(relay.parse(text), "xla")
     looked: list[Any] = []
     convert = relay.backend.xla.parameters.convert_arguments
     monkeypatch.setattr(

@@ -10,6 +10,7 @@ from backend.xla.near import assert_near
 from relay.backend.xla.checks import Checks
 from relay.backend.xla.namespace import Namespace
 from relay.backend.xla.operators import traced
+from relay.backend.xla.program import xla_context
 from relay.interpreter.machine import evaluate
 from relay.op.registry import instance
 
@@ -26,7 +27,7 @@ def alike(name: str, attrs: dict[str, Any], *operands: Any) -> Any:
     op = instance(name, attrs)
     wanted = op.evaluate(*operands)
     near = {"float64": 1e-9, "float32": 1e-4}.get(str(wanted.dtype), 5e-2)
-    with jax.enable_x64(True):
+    with xla_context(jax, jax.devices()[0]):
         found = traced(Namespace(jax, Checks(jax)), op, [jax.numpy.asarray(x) for x in operands])
     assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
     np.testing.assert_allclose(np.float64(found), np.float64(wanted), near, near * 20)
@@ -92,7 +93,7 @@ def test_smooth_functions_far_from_zero(name: str) -> None:
 )
 def test_blocks_are_written_without_a_scatter(body: str) -> None:
     mod = relay.parse(f"def @main(%x: Tensor[(6, 8), float32]) {{ {body} }}")
-    built = relay.build(mod, "xla cpu")
+    built = relay.build(mod, "xla")
     x = np.random.default_rng(0).standard_normal((6, 8), "float32")
     assert_near(built(x), evaluate(relay.infer(mod), "main", x))
     whole = built.by_name["main"].whole

@@ -23,7 +23,7 @@ def @main(%w: Tensor[(8, 4), float32], %v: Tensor[(3, 8), float32], %x: Tensor[(
           %y: Tensor[(5,), int32]) {
   grad(@loss)(%w, %v, %x, %y)
 }''')
-built = relay.build(mod, "xla cpu")
+built = relay.build(mod, "xla")
 built(*[np.ones(s, "float32") for s in ((8, 4), (3, 8), (5, 4))], np.zeros(5, "int32"))
 print(built.report())
 """

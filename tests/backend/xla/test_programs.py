@@ -28,7 +28,7 @@ X = np.array([[1, -2, 3], [0.5, 0, -1]], "float32")
 def ran_whole(text: str, *args: Any) -> Any:
     """The value of a program by XLA alone, which is that of the interpreter."""
     mod = relay.infer(relay.parse(text))
-    built = relay.build(mod, "xla cpu")
+    built = relay.build(mod, "xla")
     found = built(*args)
     assert not built.by_name["main"].not_whole
     assert_near(found, relay.create_executor("debug", mod).evaluate()(*args))

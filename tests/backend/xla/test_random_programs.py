@@ -19,7 +19,7 @@ WHOLE = 0.8
 def compared(seed: int) -> bool:
     """Whether XLA computes a program as a whole, whose value has to be the interpreter's."""
     program = random_program(seed)
-    built = relay.build(program.mod, "xla cpu", opt_level=0 if seed % 2 else None)
+    built = relay.build(program.mod, "xla", opt_level=0 if seed % 2 else None)
     assert_near(built(*program.args), evaluate(program.mod, "main", *program.args))
     return not built.by_name["main"].not_whole
 
@@ -43,6 +43,6 @@ def test_values_in_segments_are_those_of_the_interpreter(
         monkeypatch.setattr(module, "HOST_ELEMENTS", 0)
     for seed in range(first, first + PER_TEST):
         program = random_program(seed)
-        entry = relay.build(program.mod, "xla cpu", opt_level=0, batch=batch).by_name["main"]
+        entry = relay.build(program.mod, "xla", opt_level=0, batch=batch).by_name["main"]
         found = entry.hybrid.apply(entry.hybrid.value_of(entry.whole.name), program.args)
         assert_near(found, evaluate(program.mod, "main", *program.args))
