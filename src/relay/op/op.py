@@ -9,6 +9,7 @@ __all__ = [
     "OpPattern",
     "get",
     "register_alter_op_layout",
+    "register_convert_op_layout",
     "register_legalize",
     "register_op_attr",
     "register_pattern",
@@ -26,3 +27,10 @@ def register_alter_op_layout(op_name: str, alter_layout: Any = None, level: int 
     on the same operands, or None.
     """
     return register_op_attr(op_name, "FTVMAlterOpLayout", alter_layout, level)
+
+
+def register_convert_op_layout(op_name: str, convert_layout: Any = None, level: int = 10) -> Any:
+    """Say in which layouts `ConvertLayout` has a call: `convert_layout(attrs, inputs, types, desired)` is a
+    call on the same operands, or None.
+    """
+    return register_op_attr(op_name, "FTVMConvertOpLayout", convert_layout, level)

@@ -15,6 +15,7 @@ _NAMES = {
     " module_pass=user_module_pass",
     "relay.transform.expression_passes": "Defunctionalization FoldConstantExpr InferTypeLocal"
     " ToANormalFormExpr to_cps=convert_to_cps un_cps=convert_from_cps",
+    "relay.transform.passes.layout_config": "LayoutConfig",
     "relay.transform.passes.recasting": "recast",
     "relay.transform.rewriting.example": "show",
 }

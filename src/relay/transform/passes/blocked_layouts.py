@@ -1,5 +1,6 @@
 """Convolutions of data whose channels are in blocks: `NCHW4c`."""
 
+from collections.abc import Set as AbstractSet
 from functools import partial
 from math import prod
 from typing import Any
@@ -30,16 +31,19 @@ def are_blocks(data: str, kernel: str) -> bool:
     return kernel == "default" or (w is not None and sorted(w.letters) == sorted("OIHW"))
 
 
-def in_blocks(mod: IRModule, data: str, kernel: str) -> IRModule:
-    """A module with each `nn.conv2d` in these layouts whose channels are whole blocks."""
-    out = apply_rules(mod, {**RULES, Conv2D: (partial(_convolution_in_blocks, data=data, kernel=kernel),)})
+def in_blocks(mod: IRModule, data: str, kernel: str, stay: AbstractSet[Expr]) -> IRModule:
+    """A module with each `nn.conv2d` in these layouts whose channels are whole blocks; some stay."""
+    rule = partial(_convolution_in_blocks, data=data, kernel=kernel, stay=stay)
+    out = apply_rules(mod, {**RULES, Conv2D: (rule,)})
     return mod if out is mod else dead_code(out)
 
 
-def _convolution_in_blocks(w: Rewriter, e: Call, data: str, kernel: str) -> Expr | None:
+def _convolution_in_blocks(
+    w: Rewriter, e: Call, data: str, kernel: str, stay: AbstractSet[Expr]
+) -> Expr | None:
     op: Any = e.attrs
     weight = w.tensor(e.args[1])
-    if weight is None:
+    if weight is None or w.origin in stay:
         return None
     per_group: int = op.kernel_layout.index("I")
     is_depthwise = bool(op.groups > 1 and weight.concrete_shape[per_group] == 1)

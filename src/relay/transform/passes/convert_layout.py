@@ -1,7 +1,8 @@
 """Layouts: the axes of images in the order in which machine code is quickest, in all of a definition."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Set as AbstractSet
+from typing import Any, TypeAlias, cast
 
 from relay.diagnostic import fail
 from relay.ir.expr import Call, Expr, Function
@@ -13,11 +14,14 @@ from relay.op.nn.layout import SPATIAL
 from relay.op.registry import registry
 from relay.op.reshape import Transpose
 from relay.transform.passes.algebra_shapes import SHAPES
-from relay.transform.passes.blocked_layouts import are_blocks, in_blocks, is_blocked
+from relay.transform.passes.blocked_layouts import in_blocks, is_blocked
+from relay.transform.passes.convert_op_layout import Chosen, chosen_by_user
 from relay.transform.passes.dead_code import dead_code
-from relay.transform.passes.layout_changes import change, default_layout, kernel_that_stays
+from relay.transform.passes.layout_changes import can_have, change, kernel_that_stays
+from relay.transform.passes.layout_config import LayoutConfig
 from relay.transform.passes.layout_propagation import Turned, Turning
 from relay.transform.passes.layout_rules import Rule, turning
+from relay.transform.passes.layout_transforms import RULES
 from relay.transform.rewriting.anf_conversion import anf
 from relay.transform.rewriting.definitions import with_definitions
 from relay.transform.rewriting.example import show as show
@@ -30,8 +34,8 @@ Layouts = Mapping[str, Sequence[str]]
 """By the names of operators the layouts of data and weight."""
 AROUND_RESHAPES = {Transpose: SHAPES.table()[Transpose]}
 """Rules of the transposes that are left around a reshape, as between a sequence and an image."""
-Wanted = dict[type[Operator], tuple[str, str]] | None
-"""The same by operators; None is channels last for all convolutions."""
+Wanted: TypeAlias = dict[type[Operator], "tuple[str, str] | Chosen"] | None
+"""The same by operators, or what a user's function chooses; None is channels last for all convolutions."""
 HINT = (
     "operators that have layouts are named, with an order of N, C and the spatial axes;"
     " for `nn.conv2d` there are blocks of channels too: NCHW4c"
@@ -52,8 +56,13 @@ def convert_layout(mod: IRModule, *, desired_layouts: dict[str, list[str]] | Non
     For `nn.conv2d` channels may be in blocks, as in `["NCHW4c", "OIHW4i4o"]`, where `"default"` means the
     same weight.  Such convolutions become `nn.contrib_conv2d_NCHWc`, or `nn.contrib_depthwise_conv2d_NCHWc`,
     with `layout_transform` where tensors enter and leave; elementwise operators, a bias, joins and pooling
-    between them take blocks, too.  A convolution whose channels are not whole blocks stays.  Raises
-    `bad-layout`.
+    between them take blocks, too.  A convolution whose channels are not whole blocks stays.
+
+    `relay.op.register_convert_op_layout(name, f)` registers a function that chooses call by call:
+    `f(attrs, inputs, types, desired_layouts)` is given the operator with its attributes, the operands, their
+    types, and the list of `desired_layouts`; it returns a call of the operands whose layouts are others, an
+    expression of the same type, or None to leave the call alone.  `LayoutConfig(skip_layers=...)` leaves
+    calls of `nn.conv2d` by their numbers.  Raises `bad-layout` and `type-mismatch`.
 
     >>> show(convert_layout, '''
     ... def @main(%x: Tensor[(1, 3, 8, 8), f32], %w: Tensor[(4, 3, 3, 3), f32], %b: Tensor[(4,), f32]) {
@@ -69,31 +78,48 @@ def convert_layout(mod: IRModule, *, desired_layouts: dict[str, list[str]] | Non
     }
     """
     wanted = checked(desired_layouts)
-    if wanted is not None and is_blocked(*wanted.get(Conv2D, ("NCHW", "OIHW"))):
-        mod = in_blocks(mod, *wanted.pop(Conv2D))
+    stay = left_alone(mod, wanted)
+    blocks = None if wanted is None else wanted.get(Conv2D)
+    if blocks is not None and not callable(blocks) and is_blocked(*blocks):
+        mod = in_blocks(mod, *blocks, stay)
+        wanted = {cls: layouts for cls, layouts in (wanted or {}).items() if cls is not Conv2D}
     types = Types(mod)
     new: dict[Any, Expr] = {}
     for v, e in mod.functions.items():
         if not has_layouts(e, wanted):
             continue
-        made = Turning(e, types, rule_for(wanted)).run()
+        made = Turning(e, types, rule_for(wanted, stay)).run()
         new[v] = anf(made, types) if ANF.is_known_of(mod, v) else made
     turned = with_definitions(mod, new)
-    made = apply_rules(turned, AROUND_RESHAPES)
+    is_chosen = any(callable(layouts) for layouts in (wanted or {}).values())
+    made = apply_rules(turned, {**RULES, **AROUND_RESHAPES} if is_chosen else AROUND_RESHAPES)
     return made if made is turned else dead_code(made)
+
+
+def left_alone(mod: IRModule, wanted: Wanted) -> AbstractSet[Expr]:
+    """The calls of `nn.conv2d` that are to stay as `LayoutConfig` says."""
+    config = LayoutConfig.current
+    if config is None or (wanted is not None and Conv2D not in wanted):
+        return frozenset()
+    every = [e for f in mod.functions.values() for e in post_order(f)]
+    return {e for e in every if type(e) is Call and isinstance(e.attrs, Conv2D) and config.check_skip()}
 
 
 def checked(desired: Layouts | None) -> Wanted:
     """The desired layouts by operator class (`bad-layout`)."""
     if desired is None:
         return None
-    found: dict[type[Operator], tuple[str, str]] = {}
+    found: dict[type[Operator], tuple[str, str] | Chosen] = {}
     for name, layouts in desired.items():
         if not are_layouts(layouts):
             hint = "give a list: the layout of the data and, of what has a weight, that of the weight"
             fail("bad-layout", f"`{name}` cannot have the layouts {layouts!r:.60}", hint=hint)
         data, kernel = (*layouts, "default")[:2]
         cls = registry.get(name)
+        chosen = None if cls is None else chosen_by_user(cls, layouts)
+        if cls is not None and chosen is not None:
+            found[cls] = chosen
+            continue
         if cls is None or change[cls] is None or not can_have(cls, data, kernel):
             said = repr(data) if kernel == "default" else f"{data!r} with a weight in {kernel!r}"
             fail("bad-layout", f"`{name}` cannot have the layout {said}", hint=HINT)
@@ -109,14 +135,6 @@ def are_layouts(given: Any) -> bool:
     return len(several) in (1, 2) and all(type(x) is str for x in several)
 
 
-def can_have(cls: type[Operator], data: str, kernel: str) -> bool:
-    """Whether an operator takes data, and a weight if it has one, in these layouts."""
-    if cls is Conv2D and is_blocked(data, kernel):
-        return are_blocks(data, kernel)
-    is_weight = kernel == "default" or sorted(kernel) == sorted(getattr(cls, "kernel_layout", kernel))
-    return is_weight and sorted(data) == sorted(default_layout(cls))
-
-
 def has_layouts(root: Expr, wanted: Wanted) -> bool:
     """Whether a definition has an operator whose layout is to be another."""
     kinds = (Convolution,) if wanted is None else tuple(wanted)
@@ -125,16 +143,20 @@ def has_layouts(root: Expr, wanted: Wanted) -> bool:
     )
 
 
-def rule_for(wanted: Wanted) -> Rule:
+def rule_for(wanted: Wanted, stay: AbstractSet[Expr]) -> Rule:
     """What becomes of a call of an operator, if layouts are wanted of some."""
 
     def rule(w: Turning, e: Call) -> Turned | None:
         op: Any = e.attrs
         asked = None
+        if e in stay:
+            return None
         if wanted is not None:
             asked = wanted.get(cast("type[Operator]", type(op)))
         elif isinstance(op, Convolution):
             asked = f"N{SPATIAL[op.rank]}C", kernel_that_stays(w, e)
+        if callable(asked):
+            return asked(w, e)
         if asked is not None:
             make = change[op]
             return None if make is None else make(w, e, *asked)

@@ -9,7 +9,7 @@ from relay.op.base import Operator
 from relay.op.column import Column
 from relay.op.image.resize import Resize
 from relay.op.image.sample import CropAndResize
-from relay.op.nn.conv import Conv, Convolution
+from relay.op.nn.conv import Conv, Conv2D, Convolution
 from relay.op.nn.conv_transpose import Conv2DTranspose
 from relay.op.nn.conv_weight import ConvBackwardWeight
 from relay.op.nn.deformable import DeformableConv2D
@@ -20,6 +20,7 @@ from relay.op.nn.upsample import Upsample
 from relay.op.qnn.arithmetic import QnnAvgPool2D
 from relay.op.qnn.product import QnnConv2D, QnnConv2DTranspose
 from relay.op.vision.regions import RoiAlign, RoiPool
+from relay.transform.passes.blocked_layouts import are_blocks, is_blocked
 from relay.transform.passes.layout_propagation import Turned, Turning
 from relay.transform.passes.layout_rules import image_in_layout
 
@@ -48,6 +49,14 @@ def default_layout(cls: Any) -> str:
 def default_kernel(cls: Any) -> str:
     """The layout of a weight that an operator has unless it says another."""
     return cls.kernel_layout
+
+
+def can_have(cls: type[Operator], data: str, kernel: str) -> bool:
+    """Whether an operator takes data, and a weight if it has one, in these layouts."""
+    if cls is Conv2D and is_blocked(data, kernel):
+        return are_blocks(data, kernel)
+    is_weight = kernel == "default" or sorted(kernel) == sorted(getattr(cls, "kernel_layout", kernel))
+    return is_weight and sorted(data) == sorted(default_layout(cls))
 
 
 @changed(Greatest, Average, GlobalPool, Upsample, Resize, CropAndResize, RoiAlign, RoiPool, QnnAvgPool2D)
