@@ -51,7 +51,6 @@ ABSENT = {
     "relay.nn.contrib_conv3d_winograd_weight_transform": KERNELS,
     "relay.nn.contrib_conv3d_winograd_without_weight_transform": KERNELS,
     "relay.transform.CollagePartition": "it measures compilers; `AnnotateTarget` takes what is said",
-    "relay.transform.Conv2dToSparse2": "`Conv2dToSparse` takes weights that are sparse",
     "relay.analysis.analyze_operations_distribution": "`PartitionGraph` leaves functions with `Compiler` set",
     "relay.dataflow_pattern.register_df_node": "patterns are these classes",
     "relay.testing.byoc": "`AnnotateTarget` and `MergeComposite` mark what another compiler takes",

@@ -167,6 +167,12 @@ def test_sparse_convolutions_and_open_batches(tvm: Any) -> None:
     mod = typed(tvm, [x, w], conv)
     sparse = relay.transform.Conv2dToSparse(["w"], [[(2, 2, 1), (2,), (4,)]], "NHWC", 1)(mod)
     assert relay.testing.count_ops(sparse) == {"nn.sparse_conv2d": 1}
+    frozen = typed(tvm, [x], relay.bind(conv, {w: relay.const(np.eye(3, 6, dtype="float32")[None, None])}))
+    sparse = relay.transform.Conv2dToSparse2("NHWC", 1, [1, 1], 0.5)(frozen)
+    assert relay.testing.count_ops(sparse) == {"nn.sparse_conv2d": 1}
+    images = np.arange(48, dtype="float32").reshape(1, 4, 4, 3)
+    found = relay.create_executor("graph", sparse).evaluate()(images).numpy()
+    np.testing.assert_array_equal(found, images @ np.eye(3, 6))
     y = relay.var("y", shape=(2, 3))
     any_batch = relay.transform.FlexibleShapeDispatch(buckets=[1, 2], axis=0)(typed(tvm, [y], relay.exp(y)))
     run = relay.create_executor("vm", any_batch).evaluate()

@@ -71,6 +71,13 @@ def test_convolutions_have_sparse_weights(layout, kernel, size):
     np.testing.assert_allclose(value(made, params, x=x), value(func, {"w": w}, x=x), rtol=1e-4, atol=1e-5)
     assert bsr_conv2d.convert(func, {"w": w}, (1, 1), 0.5, layout, 4 - size)[0].body is func.body
 
+    made, params = bsr_conv2d.convert2(func, {"w": w, "other": x}, layout, size, (1, 1), 0.5)
+    assert count_ops(made) == {"nn.sparse_conv2d": 1}
+    assert [p.name_hint for p in made.params] == ["x"]
+    assert list(params) == ["other"]
+    np.testing.assert_allclose(value(made, {}, x=x), value(func, {"w": w}, x=x), rtol=1e-4, atol=1e-5)
+    assert count_ops(bsr_conv2d.convert2(func, {"w": w}, layout, size, (1, 1), 0.99)[0]) == {"nn.conv2d": 1}
+
 
 def test_weights_are_transposed_before():
     text = "def @main(%x: Tensor[(3, 8), f32], %w: Tensor[(8, 4), f32]) "

@@ -15,8 +15,12 @@ from relay.op.reshape import Transpose
 from relay.transform.rewriting.context import PassInfo
 from relay.transform.rewriting.pipeline import Pass
 from relay.transform.rewriting.user_passes import FunctionPass
+from relay.transform.weights.sparse_conv2d import with_sparse_constants
 
-__all__ = ["ChangeBatch", "Conv2dToSparse", "DenseToSparse", "FlexibleShapeDispatch", "SimplifyFCTranspose"]
+__all__ = [
+    "ChangeBatch", "Conv2dToSparse", "Conv2dToSparse2", "DenseToSparse", "FlexibleShapeDispatch",
+    "SimplifyFCTranspose",
+]  # fmt: skip
 
 New = Mapping[Var, Sequence[Var]]
 """What becomes of parameters."""
@@ -135,6 +139,20 @@ def Conv2dToSparse(  # noqa: N802
         return builders["nn.sparse_conv2d"](e.args[0], weight, layout=layout, kernel_size=size)
 
     return _to_sparse("Conv2dToSparse", weight_name, weight_shape, build)
+
+
+def Conv2dToSparse2(  # noqa: N802
+    layout: str, kernel_size: int, blocksize: Sequence[int], sparsity_threshold: float
+) -> Pass:
+    """A pass that makes sparse matrices in blocks of the constant weights of convolutions of that layout and
+    size, where at least the share `sparsity_threshold` is 0.
+    """
+
+    def run(fn: Function, mod: IRModule, context: Any) -> Function:
+        del mod, context
+        return with_sparse_constants(fn, layout, kernel_size, blocksize, sparsity_threshold)
+
+    return FunctionPass(run, PassInfo("Conv2dToSparse2"))
 
 
 def FlexibleShapeDispatch(  # noqa: N802

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from relay.ir.expr import Call, Expr, Function
+from relay.ir.expr import Call, Constant, Expr, Function, constant, replace
+from relay.ir.walk import rewrite
 from relay.op.nn.conv import Conv2D
 from relay.op.nn.layout import ntuple, pads
 from relay.op.nn.sparse import SparseConv2D
@@ -27,16 +28,45 @@ def with_sparse_conv2d(
     """
 
     def stored(e: Call, weight: Any) -> Mapping[str, Any] | None:
-        if not isinstance(e.attrs, Conv2D) or not is_taken(e.attrs, weight.shape, layout, kernel_size):
-            return None
-        rows = weight.transpose([e.attrs.kernel_layout.index(axis) for axis in "OHWI"])
-        return in_block_rows(rows.reshape(len(rows), -1), blocksize, sparsity_threshold)
+        return blocks_of(e, weight, layout, kernel_size, blocksize, sparsity_threshold)
 
-    def read(e: Call, weight: Sequence[Expr]) -> Expr:
-        op = SparseConv2D(layout=layout, kernel_size=(kernel_size, kernel_size))
-        return op(e.args[0], *weight)
+    return with_stored_weights(func, params, stored, lambda e, weight: sparse(e, weight, layout, kernel_size))
 
-    return with_stored_weights(func, params, stored, read)
+
+def with_sparse_constants(
+    func: Function, layout: str, kernel_size: int, blocksize: Sequence[int], sparsity_threshold: float
+) -> Function:
+    """A function with `nn.sparse_conv2d` for each such `nn.conv2d` whose weight is a constant; so are the
+    parts of the sparse matrix.
+    """
+
+    def rule(e: Expr) -> Expr | None:
+        match e:
+            case Call(Conv2D(), (_, Constant() as w)) if not w.is_open:
+                parts = blocks_of(e, w.value, layout, kernel_size, blocksize, sparsity_threshold)
+                if parts is None:
+                    return None
+                return sparse(e, [constant(x) for x in parts.values()], layout, kernel_size)
+            case _:
+                return None
+
+    body = rewrite(func.body, rule)
+    return func if body is func.body else replace(func, body=body)
+
+
+def blocks_of(
+    e: Call, weight: Any, layout: str, kernel_size: int, blocksize: Sequence[int], least: float
+) -> Mapping[str, Any] | None:
+    """The weight of a call as a matrix by rows of blocks; None if the call is not such a convolution."""
+    if not isinstance(e.attrs, Conv2D) or not is_taken(e.attrs, weight.shape, layout, kernel_size):
+        return None
+    rows = weight.transpose([e.attrs.kernel_layout.index(axis) for axis in "OHWI"])
+    return in_block_rows(rows.reshape(len(rows), -1), blocksize, least)
+
+
+def sparse(e: Call, weight: Sequence[Expr], layout: str, kernel_size: int) -> Expr:
+    """A convolution by a weight that is a sparse matrix."""
+    return SparseConv2D(layout=layout, kernel_size=(kernel_size, kernel_size))(e.args[0], *weight)
 
 
 def is_taken(op: Any, shape: Sequence[int], layout: str, size: int) -> bool:
