@@ -17,7 +17,7 @@ def all_dtypes(expr: Expr, mod: IRModule | None = None) -> set[str]:
     for e in post_order(expr):
         known = [v.type_annotation for v in binders(e)] if not isinstance(e, Var | Constant) else []
         known += [] if isinstance(e, Op | Function) else [types.type_of(e)]
-        known += [a for a in e.type_args if isinstance(a, Type)] if isinstance(e, Call) else []
+        known += [a for a in e.written_type_args if isinstance(a, Type)] if isinstance(e, Call) else []
         for t in known:
             if t is not None and t not in seen:
                 seen.add(t)

@@ -159,7 +159,7 @@ def annotations(e: Expr) -> list[Type]:
         case Function():
             found += [e.ret_type, *e.constraints]
         case Call():
-            for a in e.type_args:
+            for a in e.written_type_args:
                 found += a if isinstance(a, tuple) else [a]
             if type(e.op) is Op:
                 found += e.attrs.dimensions()

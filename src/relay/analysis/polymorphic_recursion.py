@@ -13,7 +13,8 @@ from relay.ir.walk import post_order
 def grows(e: Expr) -> bool:
     """Whether a call's type arguments are made of type parameters, not merely some of them."""
     return type(e) is Call and any(
-        isinstance(a, Type) and bool(a.flags & HAS_VAR) and not isinstance(a, TypeVar) for a in e.type_args
+        isinstance(a, Type) and bool(a.flags & HAS_VAR) and not isinstance(a, TypeVar)
+        for a in e.written_type_args
     )
 
 

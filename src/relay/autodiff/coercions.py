@@ -139,7 +139,7 @@ def _arguments_as(e: Call, types: Types) -> Expr | None:
     t = types(e.op)
     if not isinstance(t, FuncType):
         return None
-    by = dict(zip(t.type_params, e.type_args, strict=False))
+    by = dict(zip(t.type_params, e.written_type_args, strict=False))
     made: Bindings = []
     args: list[Expr] = []
     for a, p in zip(e.args, _parameters(t, by), strict=True):

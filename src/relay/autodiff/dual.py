@@ -240,7 +240,10 @@ class Dualizer(Values):
         callee = self.pack_atom(self.atom(e.op, b), b)
         args = [self.pack_atom(self.atom(a, b), b) for a in e.args]
         type_args = tuple(
-            [self.types.dual(a) if isinstance(a, Type) and a.kind is Kind.Type else a for a in e.type_args]
+            [
+                self.types.dual(a) if isinstance(a, Type) and a.kind is Kind.Type else a
+                for a in e.written_type_args
+            ]
         )
         made = Call(callee, (*args, *self.more_args(b)), None, type_args, span=e.span)
         return self.receive(made, t, name, b, is_last)

@@ -88,7 +88,7 @@ def expected(e: Expr, types: Types) -> list[tuple[int, Type]]:
     """The types that `e` expects of some of its children, by position."""
     if isinstance(e, Call) and not isinstance(e.op, Op):
         t: Any = types(e.op)
-        by = dict(zip(t.type_params, e.type_args, strict=False))
+        by = dict(zip(t.type_params, e.written_type_args, strict=False))
         return [(i + 1, substitute_type(a, by)) for i, a in enumerate(t.arg_types)]
     if isinstance(e, Function) and e.ret_type is not None:
         return [(0, e.ret_type)]

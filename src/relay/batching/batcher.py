@@ -241,7 +241,11 @@ class Batcher(Context):
                 return constructed(self, c, [self.value(a, b) for a in e.args], self.type_of(e), e, name, b)
             case Call():
                 args = [self.value(a, b) for a in e.args]
-                return (yield self.call(self.value(e.op, b), args, e.type_args, self.type_of(e), e, name, b))
+                return (
+                    yield self.call(
+                        self.value(e.op, b), args, e.written_type_args, self.type_of(e), e, name, b
+                    )
+                )
             case Function():
                 return self.closure(e, b)
             case Grad(kind=kind, function=function):
@@ -329,7 +333,7 @@ class Batcher(Context):
                     self.env = outside
                     return value
                 by = dict(zip(f.function.type_params, type_args, strict=False))
-                given = [substitute_type(a, by) if isinstance(a, Type) else a for a in body.type_args]
+                given = [substitute_type(a, by) if isinstance(a, Type) else a for a in body.written_type_args]
                 values = [self.value(a, b) for a in body.args]
                 self.env = outside
                 return self.call_copy(body.op, values, given, t, name, b)

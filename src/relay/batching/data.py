@@ -30,7 +30,7 @@ def constructed(
             c,
             tuple([this.atom(a, this.least(f), b) for a, f in zip(args, wanted, strict=True)]),
             None,
-            e.type_args,
+            e.written_type_args,
         )
         return Shared(b.bind(made, t, name), t)
     full = [this.coerced(a, this.full(f), b) for a, f in zip(args, wanted, strict=True)]

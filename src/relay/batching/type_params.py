@@ -67,7 +67,9 @@ def type_params_in(f: Function, type_of: Types) -> tuple[TypeVar, ...]:
     """The type parameters that the types in a function mention, but its own."""
     found: dict[TypeVar, None] = {}
     for e in post_order(f):
-        types = [type_of(e)] if isinstance(e, Var) else list(e.type_args) if isinstance(e, Call) else []
+        types = (
+            [type_of(e)] if isinstance(e, Var) else list(e.written_type_args) if isinstance(e, Call) else []
+        )
         for t in types:
             if isinstance(t, Type):
                 found.update(dict.fromkeys([v for v in type_post_order(t) if isinstance(v, TypeVar)]))

@@ -103,7 +103,7 @@ def _at_its_calls(root: Expr) -> Expr:
 
     def rule(e: Expr) -> Expr | None:
         if type(e) is Call and e.op in named:
-            return Call(named[e.op], e.args, None, e.type_args, span=e.span)  # pyright: ignore[reportArgumentType]
+            return Call(named[e.op], e.args, None, e.written_type_args, span=e.span)  # pyright: ignore[reportArgumentType]
         return e.body if type(e) is Let and e.var in named and e.var not in passed_on else None
 
     return rewrite(root, rule) if named else root
@@ -123,8 +123,8 @@ def _at_its_types(e: Expr, types: Types) -> Expr | None:
         whole = types(given)
         assert isinstance(whole, TupleType)
         arg_types, ret_type, type_args = whole.fields, None, ()
-    elif e.type_args:
-        t, type_args = differentiated_type(g, types), e.type_args
+    elif e.written_type_args:
+        t, type_args = differentiated_type(g, types), e.written_type_args
         by = dict(zip(t.type_params, type_args, strict=True))
         arg_types, ret_type = [substitute_type(a, by) for a in t.arg_types], substitute_type(t.ret_type, by)
     else:
@@ -136,9 +136,9 @@ def _at_its_types(e: Expr, types: Types) -> Expr | None:
 
 def _of_known_types(e: Call, g: VMap, types: Types) -> Expr | None:
     """A call of `vmap` of something polymorphic as that of a function of the types it is called at."""
-    if len(e.type_args) < 2:
+    if len(e.written_type_args) < 2:
         return None
-    rows, *type_args = e.type_args
+    rows, *type_args = e.written_type_args
     t = types(g.function)
     assert isinstance(t, FuncType)
     by = dict(zip(t.type_params, type_args, strict=True))
@@ -271,8 +271,8 @@ class _Round:
     def _batched_call(self, at: Call, e: VMap, f: Function, captured: list[Var]) -> dict[Expr, Expr]:
         """What becomes of a call of a `vmap`, of a known number of rows, or of the `vmap`."""
         derive_from(e.span)
-        rows = at.type_args[0]
-        if len(at.type_args) > 1 or isinstance(rows, Any):
+        rows = at.written_type_args[0]
+        if len(at.written_type_args) > 1 or isinstance(rows, Any):
             return {e: self.batching.root(e, f, captured, None)}
         return {at: Call(self.batching.root(e, f, captured, rows), at.args, span=at.span)}
 

@@ -99,7 +99,7 @@ class _Specializer:
         t = self.type_of(e.args[i])
         if isinstance(e.args[i], Op | GlobalVar):
             wanted: Any = self.type_of(e.op)
-            by = dict(zip(wanted.type_params, e.type_args, strict=False))
+            by = dict(zip(wanted.type_params, e.written_type_args, strict=False))
             t = substitute_type(wanted.arg_types[i], by)
         assert isinstance(t, FuncType)
         return t
@@ -163,7 +163,7 @@ class _Specializer:
         """
         name = e.op
         assert isinstance(name, GlobalVar)
-        key = (e.type_args, *[structural_hash(f) for f in functions])
+        key = (e.written_type_args, *[structural_hash(f) for f in functions])
         known = self.copies.setdefault(name, [])
         for other, before, copy in known:
             if other == key and all(map(structural_equal, before, functions)):
@@ -177,7 +177,7 @@ class _Specializer:
             )
         copy = self.supply.fresh_global(f"{name.name_hint}_of")
         known.append((key, functions, copy))
-        mod[copy] = specialized_copy(mod.functions[name], e.type_args, which, functions)
+        mod[copy] = specialized_copy(mod.functions[name], e.written_type_args, which, functions)
         made.append(copy)
         return copy
 

@@ -64,7 +64,7 @@ def check_arguments(world: World, unit: Unit, e: Call, args: tuple[Register, ...
     scheme = world.type_of(e.op)
     if not isinstance(scheme, FuncType) or not any(has_shape(t) for t in scheme.arg_types):
         return
-    by = dict(zip(scheme.type_params, e.type_args, strict=False))
+    by = dict(zip(scheme.type_params, e.written_type_args, strict=False))
     unknown = {p for p, t in by.items() if _has_any(t)}
     required = [substitute_type(t, by) for t in scheme.arg_types]
     statics = [world.type_of(a) for a in e.args]

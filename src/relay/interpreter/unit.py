@@ -174,12 +174,12 @@ class Unit:
         by: dict[Any, Any] = {}
         if code is not None:
             hidden = code.hidden
-            by = dict(zip(code.function.type_params, e.type_args, strict=False)) if hidden else {}
-        elif e.type_args and isinstance(e.op, Var):
+            by = dict(zip(code.function.type_params, e.written_type_args, strict=False)) if hidden else {}
+        elif e.written_type_args and isinstance(e.op, Var):
             scheme = e.op.type_annotation
-            if isinstance(scheme, FuncType) and len(scheme.type_params) == len(e.type_args):
+            if isinstance(scheme, FuncType) and len(scheme.type_params) == len(e.written_type_args):
                 hidden = hidden_of_type(scheme)
-                by = dict(zip(scheme.type_params, e.type_args, strict=True))
+                by = dict(zip(scheme.type_params, e.written_type_args, strict=True))
         return tuple([self._dtype(by.get(p)) for p in hidden])
 
     def _dtype(self, dtype: Any) -> Register:

@@ -1,14 +1,15 @@
 """Calls, tuples, and how Python values become expressions where one is expected."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import numpy as np
 
-from relay.diagnostic import caller_span
+from relay.diagnostic import Span, caller_span
 from relay.ir import hooks
 from relay.ir.leaf import Op, constant, literal
-from relay.ir.node import RelayExpr, listed, node, place, set_field, several
+from relay.ir.node import PARAMETER, RelayExpr, listed, node, place, set_field, several
 from relay.ir.symbol import Dimension
 from relay.ir.traced import Traced, takes_traced
 
@@ -83,24 +84,41 @@ class Call(RelayExpr):
     """
 
     op: "Expr"
-    args: tuple["Expr", ...] = several(converter=listed)
-    attrs: Any = None
-    type_args: tuple[Any, ...] = several(converter=listed, default=())
+    args: tuple["Expr", ...]
+    attrs: Any
+    written_type_args: tuple[Any, ...] = field(metadata={PARAMETER: "type_args"})
+    """The type arguments that the program has: those of text and equality, by hand or from inference."""
     __match_args__: ClassVar[tuple[Literal["target"], Literal["args"]]] = (  # pyright: ignore[reportIncompatibleVariableOverride]
         "target",
         "args",
     )
 
-    def __post_init__(self) -> None:
-        if type(self.args) is not tuple:
-            set_field(self, "args", tuple(self.args))
-        if type(self.type_args) is not tuple:
-            set_field(self, "type_args", listed(self.type_args))
-        attrs = self.attrs
+    def __init__(
+        self,
+        op: "Expr",
+        args: Iterable["Expr"],
+        attrs: Any = None,
+        type_args: Iterable[Any] | None = (),
+        *,
+        span: Span | None = None,
+    ) -> None:
+        """`args` and `type_args` may be any sequences."""
+        if type(type_args) is not tuple:
+            type_args = listed(type_args)
         if attrs is None or type(attrs) is dict:
-            set_field(self, "attrs", _attributes(self.op, self.attrs or {}))
-        if self.span is None:
+            attrs = _attributes(op, cast("dict[str, Any]", attrs or {}))
+        set_field(self, "op", op)
+        set_field(self, "args", args if type(args) is tuple else tuple(args))
+        set_field(self, "attrs", attrs)
+        set_field(self, "written_type_args", type_args)
+        set_field(self, "span", span)
+        if span is None:
             place(self)
+
+    @property
+    def type_args(self) -> tuple[Any, ...]:
+        """What the type parameters of the callee stand for, where it is written or inferred."""
+        return self.written_type_args
 
     @property
     def target(self) -> Any:
@@ -114,7 +132,7 @@ class Call(RelayExpr):
     def rebuild(self, children: tuple["Expr", ...], /) -> "Expr":
         op, *args = children
         attrs = self.attrs if op is self.op or type(op) is not Op else None
-        return Call(op, tuple(args), attrs, self.type_args, span=self.span)
+        return Call(op, tuple(args), attrs, self.written_type_args, span=self.span)
 
     @property
     def size(self) -> int:

@@ -141,8 +141,8 @@ class Comparison(TypeComparison):
         f, g, p, q = a.op, b.op, a.attrs, b.attrs
         if (p is not q or (type(f) is Op and p.dimensions())) and (type(f) is not Op or f is g):
             self._attrs(p, q, (at, ".attrs"))
-        if a.type_args or b.type_args:
-            self.values(a.type_args, b.type_args, (at, ".type_args"))
+        if a.written_type_args or b.written_type_args:
+            self.values(a.written_type_args, b.written_type_args, (at, ".type_args"))
         push, there = self.stack.append, self.there
         if len(xs) == 2:
             x, y = xs

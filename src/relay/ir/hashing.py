@@ -129,7 +129,7 @@ class _Hashing:
         """The hash of what a node says beside its children; binds its variables."""
         match e:
             case Call():
-                own = 1 if e.type_args == () else self.type(e.type_args)
+                own = 1 if e.written_type_args == () else self.type(e.written_type_args)
                 return hash((own, self.attrs(e.attrs)))
             case Let():
                 return self.bind(e.var)

@@ -21,6 +21,8 @@ C = TypeVar("C", bound=type)
 T = TypeVar("T")
 set_field = object.__setattr__
 """How a node sets a field of its own while it is made."""
+PARAMETER = "parameter"
+"""In the metadata of a field: the parameter that it keeps, where that has another name."""
 
 
 def listed(given: Iterable[T] | None, /) -> tuple[T, ...]:
@@ -49,13 +51,14 @@ def _refused(self: "Node", name: str, *_: Any) -> None:
 
 
 @cache
-def _field_names(cls: type) -> tuple[str, ...]:
-    return tuple([f.name for f in fields(cls)])
+def _parameters(cls: type) -> tuple[tuple[str, str], ...]:
+    """What a class of nodes is made from: each parameter with the field that keeps it."""
+    return tuple([(f.metadata.get(PARAMETER, f.name), f.name) for f in fields(cls)])
 
 
 def replace(e: Any, **changes: Any) -> Any:
     """A copy of node `e` with some fields changed; the span comes along."""
-    values = {name: getattr(e, name) for name in _field_names(e.__class__)}
+    values = {parameter: getattr(e, name) for parameter, name in _parameters(e.__class__)}
     values.update(changes)
     return e.__class__(**values)
 

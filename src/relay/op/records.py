@@ -70,7 +70,7 @@ def annotated_record(e: Expr, mod: IRModule) -> Opened | None:
     for i in reversed(places):
         t = t.fields[i] if type(t) is TupleType and i < len(t.fields) else None
     if type(e) is Call and type(e.op) is Constructor and not places:
-        t = TypeCall(e.op.belong_to, e.type_args)
+        t = TypeCall(e.op.belong_to, e.written_type_args)
     if type(t) is not TypeCall or t.flags & (HAS_INCOMPLETE | HAS_ERROR):
         return None
     data = mod.type_definitions.get(t.func) if type(t.func) is GlobalTypeVar else None
@@ -122,7 +122,12 @@ def changed_field(e: Match, mod: IRModule) -> str:
     if type(made) is not Call or type(made.op) is not Constructor or made.attrs:
         return ""
     t = _record_taken_apart(e, mod)
-    if t is None or made.op != t.constructor or made.type_args != t.args or len(made.args) != len(t.fields):
+    if (
+        t is None
+        or made.op != t.constructor
+        or made.written_type_args != t.args
+        or len(made.args) != len(t.fields)
+    ):
         return ""
     kept = _variables_of_fields(e, t)
     names = t.constructor.field_names

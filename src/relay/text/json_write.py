@@ -78,7 +78,12 @@ class Writer(TypeGraph):
                 return self.make("relay.Id", name_hint=e.name)
             case Call():
                 return self.make(
-                    "relay.Call", _NODE, op=e.op, args=e.args, attrs=self.attrs(e), type_args=e.type_args
+                    "relay.Call",
+                    _NODE,
+                    op=e.op,
+                    args=e.args,
+                    attrs=self.attrs(e),
+                    type_args=e.written_type_args,
                 )
             case Var():
                 return self.make(

@@ -73,7 +73,7 @@ class ExprPrinter(Choices):
             if is_update(e):
                 return (yield self.update(e, room))
         more = self.call_attributes(e)
-        if self.sugar and type(op) is Op and not more and not e.type_args:
+        if self.sugar and type(op) is Op and not more and not e.written_type_args:
             sign = INFIX.get(op.name)
             if sign is not None and len(e.args) == 2:
                 return (yield self.infix(sign[0], e.args, sign[2:], room))
@@ -84,7 +84,7 @@ class ExprPrinter(Choices):
             cells = list_cells(e, (self.shared, self.graph)) if self.sugar else None
             if cells is not None:
                 return (yield self.list_(*cells, f"[|{self.type_arguments(e)}", room))
-            if not e.args and not more and not e.type_args:
+            if not e.args and not more and not e.written_type_args:
                 return self.instance(op, [], "")
             head = self.constructor(op)
             if self.is_record(op, len(e.args), more):
@@ -105,7 +105,11 @@ class ExprPrinter(Choices):
 
     def type_arguments(self, e: Call) -> str:
         """`<a, b>`, or nothing."""
-        return f"<{', '.join([self.types.any_kind(t) for t in e.type_args])}>" if e.type_args else ""
+        return (
+            f"<{', '.join([self.types.any_kind(t) for t in e.written_type_args])}>"
+            if e.written_type_args
+            else ""
+        )
 
     def record(self, e: Call, name: str, room: int) -> Steps:
         """`Layer { w: a, b: b }`."""

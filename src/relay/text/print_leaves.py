@@ -161,7 +161,7 @@ class Leaves(Scopes):
 
     def fast(self, e: Any, room: int) -> str | None:
         """The text of an unshared call whose parts are atoms, where that is all there is to it; else None."""
-        if type(e) is not Call or self.comments or e.type_args or e in self.shared:
+        if type(e) is not Call or self.comments or e.written_type_args or e in self.shared:
             return None
         args: list[str] = []
         for a in e.args:

@@ -34,7 +34,7 @@ def _is_plain(e: Any, name: str, count: int, like: Call) -> bool:
         and len(e.args) == len(e.op.inputs) == count
         and type(like.op) is Constructor
         and e.op.belong_to == like.op.belong_to
-        and e.type_args == like.type_args
+        and e.written_type_args == like.written_type_args
         and not e.attrs
     )
 

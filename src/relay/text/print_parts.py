@@ -138,7 +138,7 @@ class Parts(Leaves):
     def strength(self, e: Any) -> int:
         """How tightly the text of a node binds."""
         if type(e) is Call:
-            if not self.sugar or type(e.op) is not Op or e.type_args:
+            if not self.sugar or type(e.op) is not Op or e.written_type_args:
                 return ATOM
             if len(e.args) == 2 and e.op.name in INFIX and not self.call_attributes(e):
                 return INFIX[e.op.name][1]
@@ -192,7 +192,7 @@ class Parts(Leaves):
             type(e) is Call
             and type(e.op) is Constructor
             and not e.args
-            and not e.type_args
+            and not e.written_type_args
             and e not in self.graph
         )
 
@@ -203,7 +203,7 @@ class Parts(Leaves):
             and len(e.args) == 1
             and type(e.op) is Op
             and e.op.name in PREFIX
-            and not e.type_args
+            and not e.written_type_args
             and (type(e.args[0]) is not Constant or e.op.name == "logical_not")
             and not self.call_attributes(e)
         )

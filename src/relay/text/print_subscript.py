@@ -28,7 +28,7 @@ def is_update(e: Any) -> bool:
 
 def _has_items(e: Call, items: Sequence[Item], operands: int) -> bool:
     """Whether a call has so many operands before those of its items, and one for each item that takes one."""
-    if e.type_args or not items:
+    if e.written_type_args or not items:
         return False
     if field_name(items):
         return len(e.args) == operands and is_plain(field_name(items))

@@ -120,7 +120,7 @@ class TvmPrinter(Printer):
 
     def call(self, e: Call, room: int) -> Steps:
         _check_call(e)
-        return super().call(replace(e, type_args=()) if e.type_args else e, room)
+        return super().call(replace(e, type_args=()) if e.written_type_args else e, room)
 
     def fast(self, e: Any, room: int) -> str | None:
         if type(e) is Call:

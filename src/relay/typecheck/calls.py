@@ -63,9 +63,9 @@ def _instance(inf: Inference, e: Call, t: Any) -> tuple[Any, list[TypeRelation]]
         inf.type_args[e] = (inf.batched_rows[callee][0],)  # pyright: ignore[reportArgumentType]
         return t, []
     if type(t) is FuncType and t.type_params:
-        made, constraints, inf.type_args[e] = instantiate(inf, t, e, e.type_args)
+        made, constraints, inf.type_args[e] = instantiate(inf, t, e, e.written_type_args)
         return made, constraints
-    if e.type_args and t is not ERROR:
+    if e.written_type_args and t is not ERROR:
         if callee in inf.monomorphic:
             message = f"{called(callee)} is not polymorphic inside its own definition"
             hint = "annotate its parameters and result in full"

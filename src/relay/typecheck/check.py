@@ -210,7 +210,7 @@ class _Checker:
         if len(t.arg_types) != len(e.args):
             self.error("arity", f"{len(t.arg_types)} parameters, {len(e.args)} arguments", e)
             return
-        if e.type_args and not self.are_arguments(t, e):
+        if e.written_type_args and not self.are_arguments(t, e):
             return
         self.types(e)
         made = self.types.signature(e)
@@ -221,11 +221,11 @@ class _Checker:
 
     def are_arguments(self, t: FuncType, e: Call) -> bool:
         """Whether the type arguments of a call are what the type parameters ask for."""
-        if len(e.type_args) != len(t.type_params):
-            message = f"{len(e.type_args)} type arguments for {len(t.type_params)} type parameters"
+        if len(e.written_type_args) != len(t.type_params):
+            message = f"{len(e.written_type_args)} type arguments for {len(t.type_params)} type parameters"
             self.error("type-args", message, e)
             return False
-        for p, a in zip(t.type_params, e.type_args, strict=True):
+        for p, a in zip(t.type_params, e.written_type_args, strict=True):
             if kind_of(a) is not p.kind:
                 self.error("kind-mismatch", f"type argument {a} for `{p.name}: {p.kind.name}`", e)
                 return False

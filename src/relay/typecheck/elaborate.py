@@ -171,7 +171,7 @@ class Elaborator:
     def call(self, e: Call) -> Expr:
         op = e.op if type(e.op) is Op else self.get(e.op)
         args = tuple([self.get(a) for a in e.args])
-        type_args = e.type_args
+        type_args = e.written_type_args
         if type(op) is not Op:
             type_args = self.type_args(e)
         elif e.attrs.is_resolved:
@@ -180,7 +180,7 @@ class Elaborator:
                 found = self.resolved(e, args)
                 if found is not None:
                     return found
-        if op is e.op and type_args is e.type_args and _same(args, e.args):
+        if op is e.op and type_args is e.written_type_args and _same(args, e.args):
             return e
         return Call(op, args, e.attrs, type_args, span=e.span)
 
@@ -222,12 +222,12 @@ class Elaborator:
         if found is None:
             sig = self.inf.mono_calls.get(e)
             if sig is None:
-                return e.type_args
+                return e.written_type_args
             found = (*sig.type_params, *sig.added)
             new = tuple([self.naming.parameter(p) for p in found])
         else:
             new = tuple([self.naming.type(t) for t in found])
-        return e.type_args if new == e.type_args else new
+        return e.written_type_args if new == e.written_type_args else new
 
     def constant(self, c: Constant) -> Constant:
         v = self.inf.constant_dtype.get(c)

@@ -87,7 +87,7 @@ def operator_call(inf: "Inference", e: Call, args: tuple[Any, ...]) -> Any:
     if type(op) is Subscript and len(args) > 1 and _has_rank(args[0]):
         op, left = op.with_sizes(e.args[1:])
         args = (args[0], *[args[k + 1] for k in left])
-    if e.type_args:
+    if e.written_type_args:
         inf.diagnose("type-args", f"`{op.name}` takes no type arguments", e)
     t = inf.apply(op, args, e)
     if inf.queue:

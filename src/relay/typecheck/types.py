@@ -264,8 +264,8 @@ class Types:
     def result(self, e: Call) -> Type:
         """The type of a call of a function."""
         t = self.here(e.op)
-        if isinstance(t, FuncType) and len(e.type_args) == len(t.type_params):
-            return substitute_type(t.ret_type, dict(zip(t.type_params, e.type_args, strict=True)))
+        if isinstance(t, FuncType) and len(e.written_type_args) == len(t.type_params):
+            return substitute_type(t.ret_type, dict(zip(t.type_params, e.written_type_args, strict=True)))
         return self.signature(e).ret_type
 
     def signature(self, e: Call) -> FuncType:
@@ -273,11 +273,11 @@ class Types:
         t = self.here(e.op)
         if not isinstance(t, FuncType):
             fail("expected-function", f"what is called is {t}", e.span)
-        if len(e.type_args) == len(t.type_params):
-            by = dict(zip(t.type_params, e.type_args, strict=True))
+        if len(e.written_type_args) == len(t.type_params):
+            by = dict(zip(t.type_params, e.written_type_args, strict=True))
             return substitute_type(FuncType(t.arg_types, t.ret_type, (), t.type_constraints), by)
         made = None
-        if not e.type_args and not says_type_args(e.op):
+        if not e.written_type_args and not says_type_args(e.op):
             with suppress(Mismatch):
                 made = applied(t, [self.here(a) for a in e.args], self.givens)
         if made is None or has_unknown(made):

@@ -180,7 +180,7 @@ class _Merger:
                 return (kept.attrs, *parts)
             case Call(op=op):
                 is_pure = type(op) is Constructor or self.purity.of_call(e.children[0]) is Effect.NONE
-                return ("call", kept.type_args, *parts) if is_pure else None
+                return ("call", kept.written_type_args, *parts) if is_pure else None
             case _:
                 return None
 

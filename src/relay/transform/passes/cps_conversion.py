@@ -232,7 +232,7 @@ class _Definition:
                 assert isinstance(e, Call)
                 args = [self.atom(a) for a in e.args]
                 more = (self.answer,) if type(e.op) is GlobalVar else ()
-                type_args = (*[self.types(a) for a in e.type_args], *more)
+                type_args = (*[self.types(a) for a in e.written_type_args], *more)
                 return Call(self.atom(e.op), (*args, k), None, type_args, span=e.span)
 
     # --- what does not wait ---
@@ -257,7 +257,7 @@ class _Definition:
                 return self.matched(e, self.atom(data), bodies)
             case Call():
                 args = tuple([self.atom(a) for a in e.args])
-                type_args = [self.types(a) for a in e.type_args]
+                type_args = [self.types(a) for a in e.written_type_args]
                 if isinstance(e.op, Constructor) and e.op.belong_to in self.to.functional:
                     type_args.append(self.answer)
                 return Call(self.atom(e.op), args, e.attrs, tuple(type_args), span=e.span)

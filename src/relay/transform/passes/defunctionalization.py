@@ -240,15 +240,15 @@ class _Converter:
     def call(self, e: Call, parts: tuple[Expr, ...]) -> Expr:
         """A call: of what is known, or of data that says what to call."""
         callee = e.op
-        type_args = tuple([self.types(a) for a in e.type_args])
+        type_args = tuple([self.types(a) for a in e.written_type_args])
         if isinstance(callee, Constructor):
             made = self.types.constructor(callee, self.source_types(e))
-            if made is callee and parts == e.children and type_args == e.type_args:
+            if made is callee and parts == e.children and type_args == e.written_type_args:
                 return e
             return Call(made, parts[1:], None, type_args if made is callee else (), span=e.span)
         definition = self.mod.functions[callee] if isinstance(callee, GlobalVar) else None
         if isinstance(callee, Op) or isinstance(definition, Function):
-            if parts == e.children and type_args == e.type_args:
+            if parts == e.children and type_args == e.written_type_args:
                 return e
             return Call(callee, parts[1:], e.attrs, type_args, span=e.span)
         return Call(self.types.of_value(self.source_types(callee)).apply, parts, span=e.span)

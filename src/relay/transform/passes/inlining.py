@@ -160,7 +160,11 @@ class _Inliner:
     def chosen(self, e: Call) -> Function | None:
         """The function to put in the place of a call."""
         fn = self.known(e.op)
-        if fn is None or len(e.type_args) != len(fn.type_params) or any(map(is_open, e.type_args)):
+        if (
+            fn is None
+            or len(e.written_type_args) != len(fn.type_params)
+            or any(map(is_open, e.written_type_args))
+        ):
             return None
         if not self.is_only_use(e.op, fn) and self.left <= 0:
             return None
@@ -264,9 +268,9 @@ class _Inliner:
             return e
         op = parts[0]
         if op is e.op:
-            return Call(op, parts[1:], e.attrs, e.type_args, span=e.span)
+            return Call(op, parts[1:], e.attrs, e.written_type_args, span=e.span)
         t = self.types(e.op)
-        args = e.type_args
+        args = e.written_type_args
         if isinstance(op, Constructor) and isinstance(t, FuncType) and isinstance(t.ret_type, TypeCall):
             args = t.ret_type.args
         elif not isinstance(op, Op) and not args:
@@ -280,7 +284,7 @@ class _Inliner:
         if self.is_only_use(e.op, fn):
             params, body, result = fn.params, fn.body, fn.ret_type
         else:
-            copy = Copy(dict(zip(fn.type_params, e.type_args, strict=True)))
+            copy = Copy(dict(zip(fn.type_params, e.written_type_args, strict=True)))
             params, body, result = copy.function(fn)
             self.left -= copy.size
             self.count(body)

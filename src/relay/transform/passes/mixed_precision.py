@@ -301,7 +301,7 @@ class Narrowing:
     def on_narrow(self, e: Call, op: Operator) -> Expr | None:
         """A call of an operator on narrow operands; None if it has no such type."""
         args = [self.converted(self.new[a], self.narrowed(self.types(a))) for a in e.args]
-        made = replaced(call(op, args, e), type_args=e.type_args)
+        made = replaced(call(op, args, e), type_args=e.written_type_args)
         try:
             found = self.types(made)
         except RelayError:

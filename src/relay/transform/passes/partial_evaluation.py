@@ -376,7 +376,7 @@ class _Evaluator:
             parts = (op, *[a.atom for a in args])
             if frame.own and parts == e.children:
                 return Value(e)
-            return Value(Call(op, parts[1:], e.attrs, frame.types(e.type_args), span=e.span))
+            return Value(Call(op, parts[1:], e.attrs, frame.types(e.written_type_args), span=e.span))
         return Value(self.rebuilt(e, Value(op), args, frame))
 
     def operand(self, op: Operator, index: int, a: Value) -> Any:

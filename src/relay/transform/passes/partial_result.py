@@ -123,8 +123,8 @@ class Result:
     def type_args(self, e: Call, callee: Value, frame: Frame) -> tuple[Any, ...]:
         """The type arguments of a call; those of a polymorphic callee that comes as a value are implied."""
         op = callee.atom
-        if op is e.op or e.type_args or type(op) is Op:
-            return frame.types(e.type_args)
+        if op is e.op or e.written_type_args or type(op) is Op:
+            return frame.types(e.written_type_args)
         t = frame.type(self.types(e.op))
         assert isinstance(t, FuncType)
         if type(op) is Constructor:

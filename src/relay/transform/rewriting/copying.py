@@ -94,7 +94,7 @@ class Copy:
             case Constant():
                 return self.constant(e)
             case Call():
-                args = self.type(e.type_args)
+                args = self.type(e.written_type_args)
                 return Call(children[0], children[1:], e.attrs, args, span=e.span)
             case Let():
                 return Let(self.vars[e.var], *children, span=e.span)

@@ -84,7 +84,7 @@ class Unfolding:
         bound: list[tuple[Var, Expr]] = []
         result = fn.ret_type
         if fn.type_params or not is_plain(self.fn.body):
-            copy = Copy(dict(zip(fn.type_params, self.call.type_args, strict=True)))
+            copy = Copy(dict(zip(fn.type_params, self.call.written_type_args, strict=True)))
             params, body, result = copy.function(fn)
             bound += zip(params, args, strict=True)
         else:

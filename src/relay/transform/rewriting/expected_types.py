@@ -60,7 +60,7 @@ def parameter_types(e: Call, types: Types) -> Wanted:
     t = types(e.op)
     if not isinstance(t, FuncType):
         return (None,) * len(e.args)
-    by = dict(zip(t.type_params, e.type_args, strict=False))
+    by = dict(zip(t.type_params, e.written_type_args, strict=False))
     return [substitute_type(p, by) for p in t.arg_types]
 
 

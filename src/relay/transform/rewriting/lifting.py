@@ -90,7 +90,9 @@ class _Lifter:
             case Call(op=Var() as v) if v in self.lifted:
                 lifted = self.lifted[v]
                 args = [self.atom(a) for a in (*lifted.captured, *e.args)]
-                return Call(lifted.name, tuple(args), None, (*lifted.type_params, *e.type_args), span=e.span)
+                return Call(
+                    lifted.name, tuple(args), None, (*lifted.type_params, *e.written_type_args), span=e.span
+                )
             case _:
                 parts = tuple([self.atom(c) for c in e.children])
                 return self.atom(e) if not parts else e if parts == e.children else e.rebuild(parts)

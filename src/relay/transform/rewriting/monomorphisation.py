@@ -59,7 +59,7 @@ def is_monomorphic(mod: IRModule) -> bool:
 def _is_polymorphic(e: Expr) -> bool:
     if type(e) is Call:
         return any(type(a) in _GENERIC for a in e.args) or (
-            bool(e.type_args) and type(e.op) is not Constructor
+            bool(e.written_type_args) and type(e.op) is not Constructor
         )
     if type(e) is Function:
         return bool(e.type_params) or type(e.body) in _GENERIC
@@ -341,14 +341,14 @@ class _Monomorphiser:
 
     def call(self, e: Call) -> Expr:
         """A call: of a copy if the callee is polymorphic."""
-        callee, type_args = self.atoms.get(e.op, e.op), e.type_args
+        callee, type_args = self.atoms.get(e.op, e.op), e.written_type_args
         params = wanted_of_children(e, None, self.types)[1:]
         if type_args and (type(callee) is Var or type(callee) is GlobalVar):
             callee, type_args = self.instance(callee, type_args)
         if type(callee) is Op:
             type_args = ()
         args = tuple([self.atom(a, p) for a, p in zip(e.args, params, strict=True)])
-        if callee is e.op and args == e.args and type_args == e.type_args:
+        if callee is e.op and args == e.args and type_args == e.written_type_args:
             return e
         return Call(callee, args, e.attrs, type_args, span=e.span)
 

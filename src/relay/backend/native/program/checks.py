@@ -55,7 +55,7 @@ def dim_pairs(t: Type, static: Type) -> list[tuple[Dim, Dim]]:
 
 def required_types(call: Call, callee: FuncType) -> tuple[Type, ...]:
     """The types that arguments must have; dimensions stay parameters that nobody knows before the call."""
-    given = dict(zip(callee.type_params, call.type_args, strict=False))
+    given = dict(zip(callee.type_params, call.written_type_args, strict=False))
     known = {p: t if p.kind is Kind.Type or not has_any(t) else unbound(p) for p, t in given.items()}
     return tuple([substitute_type(t, known) for t in callee.arg_types])
 

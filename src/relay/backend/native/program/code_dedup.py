@@ -76,7 +76,7 @@ def dedup_key(fn: Function) -> Form:
                 said = said, e.type, cast("Any", e.value).tobytes()
             case Call(op=Op()):
                 # `repr` tells 0.0 from -0.0, and True from 1.
-                said = said, e.attrs, repr(e.attrs), e.type_args, *map(place, e.args)
+                said = said, e.attrs, repr(e.attrs), e.written_type_args, *map(place, e.args)
             case Tuple() | TupleGetItem() | Let():
                 index = e.index if isinstance(e, TupleGetItem) else None
                 bound = place(e.var) if isinstance(e, Let) else None
