@@ -125,6 +125,7 @@ for _slot, _module in {
     "op_attributes": "relay.op.op_attributes",
     "infer": "relay.typecheck.infer",
     "checked_type": "relay.typecheck.query",
+    "annotated_types": "relay.typecheck.query",
     "evaluate": "relay.interpreter.machine",
     "apply": "relay.interpreter.machine",
     "display": "relay.text.notebook",

@@ -8,6 +8,7 @@ import numpy as np
 
 from relay.diagnostic import Span, caller_span
 from relay.ir import hooks
+from relay.ir.argument_types import ArgumentTypes
 from relay.ir.leaf import Op, constant, literal
 from relay.ir.node import PARAMETER, RelayExpr, listed, node, place, set_field, several
 from relay.ir.symbol import Dimension
@@ -102,9 +103,9 @@ class Call(RelayExpr):
         *,
         span: Span | None = None,
     ) -> None:
-        """`args` and `type_args` may be any sequences."""
+        """The `type_args` of another call of an operator are not written: they follow from the arguments."""
         if type(type_args) is not tuple:
-            type_args = listed(type_args)
+            type_args = () if isinstance(type_args, ArgumentTypes) else listed(type_args)
         if attrs is None or type(attrs) is dict:
             attrs = _attributes(op, cast("dict[str, Any]", attrs or {}))
         set_field(self, "op", op)
@@ -116,8 +117,13 @@ class Call(RelayExpr):
             place(self)
 
     @property
-    def type_args(self) -> tuple[Any, ...]:
-        """What the type parameters of the callee stand for, where it is written or inferred."""
+    def type_args(self) -> Sequence[Any]:
+        """What the type parameters of the callee stand for; of an operator, the types of the arguments.
+
+        Inference decides both: where it has not, there are none.
+        """
+        if type(self.op) is Op and not self.written_type_args:
+            return ArgumentTypes(self.args)
         return self.written_type_args
 
     @property

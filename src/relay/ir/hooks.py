@@ -56,6 +56,8 @@ infer: Callable[..., Any] = _unfilled
 """A module with every type filled in; filled by `relay.typecheck`."""
 checked_type: Callable[..., Any] = _unfilled
 """The type of an expression; filled by `relay.typecheck`."""
+annotated_types: Callable[..., Any] = _unfilled
+"""The types of expressions as far as they are annotated; filled by `relay.typecheck`."""
 evaluate: Callable[..., Any] = _unfilled
 """The value of an expression in a module; filled by `relay.interpreter`."""
 apply: Callable[..., Any] = _unfilled

@@ -122,7 +122,8 @@ def _call(r: Reader, i: int) -> Call:
     op = _expr(r, i, "op")
     attrs = r.call_attributes(i)
     args = _several(RelayExpr, r, i, "args")
-    return Call(op, args, attrs or None, _type_args(r, i, "type_args"), span=r.span(i))
+    type_args = () if type(op) is Op else _type_args(r, i, "type_args")  # of an operator: those of `args`
+    return Call(op, args, attrs or None, type_args, span=r.span(i))
 
 
 def _type_args(r: Reader, i: int, name: str) -> tuple[Any, ...]:

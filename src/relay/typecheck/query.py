@@ -1,10 +1,12 @@
 """The type of any expression: of an annotated program by look-up, else by inference."""
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any
 
-from relay.diagnostic import fail
+from relay.diagnostic import RelayError, fail
 from relay.ir import hooks
 from relay.ir.collector import paused
 from relay.ir.expr import Constant, Constructor, Expr, GlobalVar, Let, LetRec, Op
@@ -122,4 +124,13 @@ def found_in(inf: Inference, e: Expr) -> Any:
     return found
 
 
+def annotated_types(exprs: Sequence[Expr]) -> tuple[Type, ...]:
+    """The types of expressions by look-up alone; none where one of them says no type, or has none."""
+    with _asking, suppress(RelayError):
+        types = _view(None).types if recent_modules() else Types()
+        return tuple([types(e) for e in exprs])
+    return ()
+
+
 hooks.checked_type = type_of
+hooks.annotated_types = annotated_types
