@@ -1,7 +1,7 @@
 """What is other, or not there, of the names in `known_tvm_names.py`: in what way, and what to use instead."""
 
+WINOGRAD = "takes the weight in the order that the transform gives"
 ELSEWHERE = "leaves programs as they are: "
-KERNELS = "a form of weights for one of its kernels; `nn.conv2d` chooses kernels itself"
 
 DIFFERS = {
     "relay.Call": "`attrs` of an operator's call is the operator itself; `dict(call.attrs)` has them",
@@ -13,6 +13,8 @@ DIFFERS = {
     "relay.optimize": "gives the program before fusion, and no parameters: all are bound",
     "relay.vm": "`bytecode` is the text of the program that machine code is made of",
     "relay.nn.bitserial_conv2d": "`kernel_size` is that of the weight unless it is given",
+    "relay.nn.contrib_conv2d_winograd_without_weight_transform": WINOGRAD,
+    "relay.nn.contrib_conv3d_winograd_without_weight_transform": WINOGRAD,
     "relay.nn.contrib_dense_pack": "`weight_layout` is `NC8n` unless it is given",
     "relay.image.affine_grid": "`target_shape` has to be given",
     "relay.annotation.compiler_begin": "`compiler` may be left out",
@@ -43,13 +45,6 @@ DIFFERS = {
 }
 ABSENT = {
     "relay.copy_shape_func": "sizes are computed by the rules of types",
-    "relay.nn.contrib_conv2d_gemm_weight_transform": KERNELS,
-    "relay.nn.contrib_conv2d_gemm_without_weight_transform": KERNELS,
-    "relay.nn.contrib_conv2d_winograd_nnpack_weight_transform": KERNELS,
-    "relay.nn.contrib_conv2d_winograd_weight_transform": KERNELS,
-    "relay.nn.contrib_conv2d_winograd_without_weight_transform": KERNELS,
-    "relay.nn.contrib_conv3d_winograd_weight_transform": KERNELS,
-    "relay.nn.contrib_conv3d_winograd_without_weight_transform": KERNELS,
     "relay.transform.CollagePartition": "it measures compilers; `AnnotateTarget` takes what is said",
     "relay.analysis.analyze_operations_distribution": "`PartitionGraph` leaves functions with `Compiler` set",
     "relay.dataflow_pattern.register_df_node": "patterns are these classes",

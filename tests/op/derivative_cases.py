@@ -28,6 +28,11 @@ SIZES = dict.fromkeys(
     ("dyn.reshape", "dyn.broadcast_to", "dyn.full", "dyn.tile", "dyn.sparse_to_dense"), (1,)
 )
 SIZES |= {"sparse_fill_empty_rows": (2,), "image.dilation2d": (0, 1), "nn.deformable_conv2d": (0, 1, 2)}
+SIZES |= dict.fromkeys([f"nn.contrib_conv{n}d_winograd_weight_transform" for n in (2, 3)], (0,))
+SIZES |= dict.fromkeys([f"nn.contrib_conv{n}d_winograd_without_weight_transform" for n in (2, 3)], (0, 1))
+SIZES |= {"nn.contrib_conv2d_winograd_nnpack_weight_transform": (0,)}
+SIZES |= {"nn.contrib_conv2d_gemm_weight_transform": (0,)}
+SIZES |= {"nn.contrib_conv2d_gemm_without_weight_transform": (0, 1)}
 """Operators with operands that hold sizes, or windows: their types are part of the program."""
 
 

@@ -30,6 +30,13 @@ KNOWN: dict[str, dict[int, tuple[int, ...]]] = {
     # windows, and what they move over
     "image.dilation2d": {0: (1, 2, 3), 1: (0, 1, 2)},
     "nn.deformable_conv2d": {0: (1, 2, 3), 1: (1, 2, 3), 2: (0, 1, 2, 3)},
+    "nn.contrib_conv2d_winograd_weight_transform": {0: (2, 3)},
+    "nn.contrib_conv3d_winograd_weight_transform": {0: (2, 3, 4)},
+    "nn.contrib_conv2d_winograd_nnpack_weight_transform": {0: (2, 3)},
+    "nn.contrib_conv2d_winograd_without_weight_transform": {0: (1, 2, 3), 1: (0, 1, 2, 3)},
+    "nn.contrib_conv3d_winograd_without_weight_transform": {0: (1, 2, 3, 4), 1: (0, 1, 2, 3, 4)},
+    "nn.contrib_conv2d_gemm_weight_transform": {0: (0, 1, 2, 3)},
+    "nn.contrib_conv2d_gemm_without_weight_transform": {0: (1, 2, 3), 1: (0, 1, 2, 3)},
 }
 """The axes of operands whose sizes are part of the program."""
 COMPOSITES = sorted(name for name, cls in registry.items() if issubclass(cls, Composite))

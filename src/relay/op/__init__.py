@@ -23,8 +23,9 @@ from relay.op.linalg import cholesky, determinant, least_squares, qr, solve, spe
 from relay.op.namespace import install
 from relay.op.nn import (
     activation, adaptive_pool, adaptive_pool_grad, attention, basic, bits, buffer, class_loss, conv,
-    conv_transpose, conv_weight, correlation, deformable, dense, dropout, embedding, global_pool,
-    linear_units, loss, magnitude, norm, packed, pairwise_loss, pool, pool_grad, sparse, upsample,
+    conv_transpose, conv_weight, correlation, deformable, dense, dropout, embedding, gemm_weights,
+    global_pool, linear_units, loss, magnitude, norm, packed, pairwise_loss, pool, pool_grad, sparse,
+    upsample, winograd,
 )  # fmt: skip
 from relay.op.qnn import arithmetic as qnn_arithmetic
 from relay.op.qnn import convert as qnn_convert

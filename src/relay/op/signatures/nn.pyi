@@ -323,6 +323,27 @@ def contrib_conv2d_NCHWc(
 ) -> Call:
     """`nn.conv2d` of data kept in blocks of channels, such as `NCHW8c`, by a weight such as `OIHW8i8o`."""
 
+def contrib_conv2d_gemm_weight_transform(weights: Operand, tile_N: int, tile_K: int) -> Call:
+    """The weight `(h, w, c, o)` of a convolution as blocks of its matrix `(o, h * w * c)`, filled up with
+    0: `(o / tile_N, h * w * c / tile_K, tile_N, tile_K)`, rounded up.
+    """
+
+def contrib_conv2d_gemm_without_weight_transform(
+    data: Operand,
+    weight: Operand,
+    strides: int | Sequence[int] = (1, 1),
+    padding: int | Sequence[int] = (0, 0),
+    dilation: int | Sequence[int] = (1, 1),
+    groups: int = 1,
+    channels: int | None = None,
+    kernel_size: int | Sequence[int] | None = None,
+    data_layout: str = "NCHW",
+    kernel_layout: str = "OIHW",
+    out_layout: str = "",
+    out_dtype: DType = "",
+) -> Call:
+    """`nn.conv2d` by the result of `nn.contrib_conv2d_gemm_weight_transform`."""
+
 def contrib_conv2d_nchwc(
     data: Operand,
     kernel: Operand,
@@ -338,6 +359,57 @@ def contrib_conv2d_nchwc(
     out_dtype: DType = "",
 ) -> Call:
     """`nn.conv2d` of data kept in blocks of channels, such as `NCHW8c`, by a weight such as `OIHW8i8o`."""
+
+def contrib_conv2d_winograd_nnpack_weight_transform(
+    weight: Operand, convolution_algorithm: int = 0, out_dtype: DType = ""
+) -> Call:
+    """The weight `(o, c, 3, 3)` of a convolution, transformed for tiles of 6 by 6: `(o, c, 8, 8)`."""
+
+def contrib_conv2d_winograd_weight_transform(weight: Operand, tile_size: int) -> Call:
+    """The weight `(o, c, h, w)` of a convolution for
+    `nn.contrib_conv2d_winograd_without_weight_transform`.
+    """
+
+def contrib_conv2d_winograd_without_weight_transform(
+    data: Operand,
+    weight: Operand,
+    tile_size: int,
+    strides: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+    channels: int | None = None,
+    kernel_size: int | Sequence[int] | None = None,
+    data_layout: str = "NCHW",
+    kernel_layout: str = "OIHW",
+    out_layout: str = "",
+    out_dtype: DType = "",
+) -> Call:
+    """`nn.conv2d` by the result of `nn.contrib_conv2d_winograd_weight_transform` with the same
+    `tile_size`.
+    """
+
+def contrib_conv3d_winograd_weight_transform(weight: Operand, tile_size: int) -> Call:
+    """The weight `(o, c, d, h, w)` for `nn.contrib_conv3d_winograd_without_weight_transform`."""
+
+def contrib_conv3d_winograd_without_weight_transform(
+    data: Operand,
+    weight: Operand,
+    tile_size: int,
+    strides: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+    channels: int | None = None,
+    kernel_size: int | Sequence[int] | None = None,
+    data_layout: str = "NCDHW",
+    kernel_layout: str = "OIDHW",
+    out_layout: str = "",
+    out_dtype: DType = "",
+) -> Call:
+    """`nn.conv3d` by the result of `nn.contrib_conv3d_winograd_weight_transform` with the same
+    `tile_size`.
+    """
 
 def contrib_dense_pack(
     data: Operand,
