@@ -133,9 +133,9 @@ class Span:
         return self.source.position(self.end)[1]
 
     @property
-    def source_name(self) -> str:
-        """The name of the source."""
-        return self.source.name
+    def source_name(self) -> Source:
+        """The source, whose `name` is that of a file, `<string>` or what `SourceName` was given."""
+        return self.source
 
     def to(self, other: "Span | None") -> "Span":
         """The range from the start of this span to the end of `other`."""

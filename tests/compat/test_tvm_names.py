@@ -51,7 +51,7 @@ def test_passes_whose_work_is_done_elsewhere(tvm: Any) -> None:
         assert step.info.name == name
         assert step(mod) is mod
     assert tvm.relay.transform.BatchingOps()(mod)["main"] is not None
-    assert tvm.relay.transform.AnnotateSpans()(mod)["main"].body.span.source_name == "GeneratedSource"
+    assert tvm.relay.transform.AnnotateSpans()(mod)["main"].body.span.source_name.name == "GeneratedSource"
     both = tvm.relay.transform.FirstOrderGradient()(mod)["main"].ret_type
     assert str(both) == "(Tensor[(2,), float32], (Tensor[(2,), float32],))"
 
@@ -200,10 +200,10 @@ def test_numbers_of_nodes_as_their_places(tvm: Any) -> None:
     mod = relay.transform.CapturePostDfsIndexInSpans()(typed(tvm, [x], relay.add(y, relay.nn.relu(y))))
     add = mod["main"].body
     exp, relu = add.args
-    assert [e.span.source_name.partition(":")[0] for e in (add, exp, relu)] == ["index"] * 3
-    number = {e: int(e.span.source_name.split(":")[1]) for e in (exp, relu, add)}
+    assert [e.span.source_name.name.partition(":")[0] for e in (add, exp, relu)] == ["index"] * 3
+    number = {e: int(e.span.source_name.name.split(":")[1]) for e in (exp, relu, add)}
     assert number[exp] < number[relu] < number[add]
-    assert exp.span.source_name.endswith(f":{number[add]}")
+    assert exp.span.source_name.name.endswith(f":{number[add]}")
 
 
 def test_nodes_take_spans_by_position(tvm: Any) -> None:

@@ -230,7 +230,7 @@ def test_a_name_that_is_nearly_right_is_suggested():
 def test_nodes_built_here_have_this_line():
     here = caller_span()
     node = Var("x")
-    assert node.span.source_name == __file__
+    assert node.span.source_name.name == __file__
     assert node.span.line == here.line + 1
 
 

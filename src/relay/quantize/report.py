@@ -185,4 +185,4 @@ def compared(
 def place_of(site: Site) -> str:
     """Where a site is in the source."""
     span = site.call.span
-    return "" if span is None else f"{span.source_name}:{span.line}"
+    return "" if span is None else f"{span.source.name}:{span.line}"
