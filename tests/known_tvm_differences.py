@@ -33,6 +33,7 @@ DIFFERS = {
     "relay.transform.ToCPS": "is a pass; `to_cps` takes a function",
     "relay.transform.ToMixedPrecision": "results keep their type, unless `keep_orig_output_dtype=False`",
     "relay.transform.gradient": "both modes give the same function",
+    "relay.analysis.analyze_operations_distribution": "by the places of calls: file, line and column",
     "relay.analysis.check_kind": "raises a diagnostic if a part has the wrong kind",
     "relay.analysis.extract_fused_functions": "by their structural hashes",
     "relay.analysis.extract_intermdeiate_expr": "counts calls, tuples and projections as they are evaluated",
@@ -46,9 +47,7 @@ DIFFERS = {
 ABSENT = {
     "relay.copy_shape_func": "sizes are computed by the rules of types",
     "relay.transform.CollagePartition": "it measures compilers; `AnnotateTarget` takes what is said",
-    "relay.analysis.analyze_operations_distribution": "`PartitionGraph` leaves functions with `Compiler` set",
     "relay.dataflow_pattern.register_df_node": "patterns are these classes",
-    "relay.testing.byoc": "`AnnotateTarget` and `MergeComposite` mark what another compiler takes",
     "relay.testing.darknet": "its networks come in ONNX",
     "relay.testing.to_python": "`run_as_python` gives the value",
 }

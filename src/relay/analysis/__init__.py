@@ -21,6 +21,7 @@ _NAMES = {
     "relay.analysis.kinds": "all_type_vars bound_type_vars check_kind free_type_vars",
     "relay.analysis.lints": "lint",
     "relay.analysis.normal_form": "check_basic_block_normal_form shared_across_scopes",
+    "relay.analysis.offloads": "analyze_operations_distribution",
     "relay.analysis.uses": "live_vars use_counts users",
     "relay.analysis.well_formedness": "assert_well_formed faults well_formed",
     "relay.ir.vars": "all_vars bound_vars constants free_vars",
