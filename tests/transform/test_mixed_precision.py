@@ -7,6 +7,7 @@ import relay
 import relay.transform as passes
 from relay.diagnostic import RelayError
 from relay.interpreter.machine import Interpreter
+from relay.testing.temp_op_attr import TempOpAttr
 from transform.cases import program, verified
 
 NETWORK = """
@@ -140,3 +141,38 @@ def test_layers_are_recast_by_number_and_cast_back():
     with pytest.raises(RelayError) as error:
         passes.recast(f, "int8", "int32", skip_layers=[3])
     assert error.value.codes == ("option-type",)
+
+
+TWO = """
+def @main(%x: Tensor[(9, 4), f32], %w: Tensor[(4, 4), f32]) { nn.dense(nn.dense(%x, %w), nn.relu(%w)) }
+"""
+BY_CALL = "FTVMMixedPrecisionConversionType"
+
+
+def test_a_function_of_a_user_says_it_call_by_call():
+    seen = []
+
+    def convert(call, narrow):
+        seen.append((call.op.name, narrow))
+        is_first = isinstance(call.args[1], relay.Var)
+        return [2, "float32", "float32"] if is_first else [0, narrow, narrow]
+
+    with TempOpAttr("nn.dense", BY_CALL, convert):
+        out = verified(passes.to_mixed_precision(program(TWO), mixed_precision_type="bfloat16"))
+        always = passes.to_mixed_precision(program(TWO), always=["nn.dense"])
+    text = str(out)
+    assert set(seen) == {("nn.dense", "bfloat16")}
+    assert "nn.dense(%x, %w)" in text
+    assert text.count("out_dtype=bfloat16") == 1
+    assert str(always).count("out_dtype=float32") == 2
+
+
+@pytest.mark.parametrize(
+    "said", [None, [0], [3, "float32", "float16"], [0, "int8", "int8"], [[], "float32", ""]]
+)
+def test_what_a_function_of_a_user_must_say(said):
+    with (
+        TempOpAttr("nn.dense", BY_CALL, lambda call, narrow: said),
+        pytest.raises(RelayError, match=r"the mixed precision of `nn\.dense` cannot be"),
+    ):
+        passes.to_mixed_precision(program(TWO))

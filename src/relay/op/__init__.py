@@ -32,15 +32,16 @@ from relay.op.qnn import convert as qnn_convert
 from relay.op.qnn import functions as qnn_functions
 from relay.op.qnn import product as qnn_product
 from relay.op.op import OpPattern, register_alter_op_layout, register_convert_op_layout, register_legalize
-from relay.op.op import register_op_attr, register_pattern, register_stateful
+from relay.op.op import register_mixed_precision_conversion, register_op_attr, register_pattern
+from relay.op.op import register_stateful
 from relay.op.registry import get, operator
 from relay.op.relation import relation
 from relay.op.vision import anchors, nms, regions, suppression
 
 __all__ = [
     "Column", "OpPattern", "const", "get", "op", "operator", "register_alter_op_layout",
-    "register_convert_op_layout", "register_legalize", "register_op_attr", "register_pattern",
-    "register_stateful", "relation",
+    "register_convert_op_layout", "register_legalize", "register_mixed_precision_conversion",
+    "register_op_attr", "register_pattern", "register_stateful", "relation",
 ]  # fmt: skip
 
 install()

@@ -11,6 +11,7 @@ __all__ = [
     "register_alter_op_layout",
     "register_convert_op_layout",
     "register_legalize",
+    "register_mixed_precision_conversion",
     "register_op_attr",
     "register_pattern",
     "register_stateful",
@@ -34,3 +35,11 @@ def register_convert_op_layout(op_name: str, convert_layout: Any = None, level: 
     call on the same operands, or None.
     """
     return register_op_attr(op_name, "FTVMConvertOpLayout", convert_layout, level)
+
+
+def register_mixed_precision_conversion(op_name: str, func: Any = None, level: int = 10) -> Any:
+    """Say how `ToMixedPrecision` computes a call: `func(call, mixed_precision_type)` is a list of 0 for
+    always on narrow floats, 1 where its operands are, or 2 for never; the dtype that it adds up in; and that
+    of its result, which makes no difference: results are rounded where they are read.
+    """
+    return register_op_attr(op_name, "FTVMMixedPrecisionConversionType", func, level)

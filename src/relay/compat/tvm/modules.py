@@ -82,7 +82,7 @@ HOMES = {
     "relay.transform": ".options .passes .span_passes .weight_passes relay.transform",
     "relay.transform.transform": ".options .passes .span_passes .weight_passes relay.transform",
     "relay.transform.recast": "relay.transform",
-    "relay.transform.mixed_precision": "relay.transform",
+    "relay.transform.mixed_precision": ".precision relay.transform",
     "relay.transform.fake_quantization_to_integer": "relay.transform",
     "relay.analysis": ".analyses .calibration relay.analysis",
     "relay.analysis.analysis": ".analyses .calibration relay.analysis",

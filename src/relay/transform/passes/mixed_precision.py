@@ -17,7 +17,8 @@ from relay.ir.walk import post_order
 from relay.op.base import Operator
 from relay.op.kind import Fusion, Precision
 from relay.transform.passes.expand_composites import composite_rules
-from relay.transform.passes.precision import ATTENTION, THIN, Choices, field_of, fields_of, has_few_rows
+from relay.transform.passes import precision
+from relay.transform.passes.precision import WIDE_DTYPE, Choices, field_of, fields_of, has_few_rows
 from relay.transform.passes.precision_report import Place, PrecisionReport
 from relay.transform.rewriting.anf_conversion import anf
 from relay.transform.rewriting.definitions import with_definitions
@@ -27,7 +28,6 @@ from relay.transform.rewriting.registry import module_pass
 from relay.transform.rewriting.rewriter import apply_rules, call, call_of
 from relay.typecheck.query import Types
 
-WIDE_DTYPE = "float32"
 WEIGHT_NUMBERS = 4096
 """Numbers of a constant from which on it counts as a weight, which is stored narrow."""
 IN_REGISTERS = (Fusion.ELEMENTWISE, Fusion.BROADCAST)
@@ -52,9 +52,10 @@ def to_mixed_precision(
     product reads is rounded once, where it is computed.  Operators that move or choose numbers do so in the
     narrow dtype if their operands are narrow.  Other operators compute in float32; other dtypes are left
     alone.  An operator declares its choice as `precision = Precision.FOLLOW`; `always`, `follow` and `never`
-    name operators that should have another.  Parameters keep their dtype, and so do results, unless
-    `keep_orig_output_dtype` is false and no other definition mentions the function.  Operators
-    without a choice compute in float32; `missing_op_mode` is accepted for compatibility and has no effect.
+    name operators that should have another; functions of `relay.op.register_mixed_precision_conversion` are
+    asked call by call.  Parameters keep their dtype, and so do results, unless `keep_orig_output_dtype` is
+    false and no other definition mentions the function.  Operators without a choice compute in float32;
+    `missing_op_mode` is accepted for compatibility and has no effect.
 
     >>> text = "def @main(%x: Tensor[(9, 4), f32], %w: Tensor[(3, 4), f32], %v: Tensor[(2, 3), f32]) {"
     >>> show(to_mixed_precision, text + " exp(nn.dense(nn.relu(nn.dense(%x, %w) + 1f), %v)) }")
@@ -239,13 +240,12 @@ class Narrowing:
 
     def choice_of(self, e: Call) -> Precision:
         """What becomes of a call: nothing, if it is not of float32 alone, or if to convert takes too long."""
-        op = e.attrs
-        choice = self.choices(op)
+        choice = self.choices(e)
         floats = [t for t in self.operands(e) if isinstance(t.dtype, str) and is_float(t.dtype)]
         if not floats or any(t.dtype != WIDE_DTYPE for t in floats):
             return Precision.NEVER
         is_kept = self.is_thin(e) or self.is_of_attention(e)
-        if choice is Precision.ALWAYS and (is_kept or self.adding_up(op) is None):
+        if choice is Precision.ALWAYS and (is_kept or self.adding_up(e) is None):
             return Precision.NEVER
         return choice
 
@@ -285,10 +285,10 @@ class Narrowing:
                 self.derived.add(e)
                 return made
         if choice is Precision.ALWAYS:
-            op = self.adding_up(e.attrs)
+            op = self.adding_up(e)
             made = None if op is None else self.on_narrow(e, op)
             if made is not None:
-                how = f"on {self.choices.narrow}, added up in {self.choices.accumulation}"
+                how = f"on {self.choices.narrow}, added up in {self.choices.accumulation_of(e)}"
                 self.report.computed(how, self.place_of(e))
                 self.derived.add(e)
                 return self.stored(e, made)
@@ -313,15 +313,16 @@ class Narrowing:
         wanted = self.narrowed(self.types(e))
         return self.converted(made, wanted) if e in self.wanted else made
 
-    def adding_up(self, op: Operator) -> Operator | None:
-        """The operator with the type that it adds up in; None if it gives one that is not to be changed."""
+    def adding_up(self, e: Call) -> Operator | None:
+        """The operator of a call with what it adds up in; None if it gives what is not to be changed."""
+        op: Operator = e.attrs
         names = [f.name for f in fields(op)]  # pyright: ignore[reportArgumentType]
         if "out_dtype" not in names:
             return op
         if op["out_dtype"] not in ("", None, WIDE_DTYPE):
             return None
         changed: Any = op
-        return replace(changed, out_dtype=self.choices.accumulation)
+        return replace(changed, out_dtype=self.choices.accumulation_of(e))
 
     def follows(self, e: Call) -> bool:
         """Whether operands are narrow, and the others lose nothing by being so."""
@@ -351,12 +352,12 @@ class Narrowing:
         is_wide = any(t.dtype == WIDE_DTYPE for t in [*self.operands(e), *result])
         if not is_wide or choice is Precision.FOLLOW or not e.attrs.computes:
             return
-        if self.choices(e.attrs) is not Precision.ALWAYS:
+        if self.choices(e) is not Precision.ALWAYS:
             self.report.keep(e.attrs.wide.value, self.place_of(e))
         elif self.is_thin(e):
-            self.report.keep(THIN, self.place_of(e))
+            self.report.keep(precision.THIN, self.place_of(e))
         elif self.is_of_attention(e):
-            self.report.keep(ATTENTION, self.place_of(e))
+            self.report.keep(precision.ATTENTION, self.place_of(e))
         else:
             self.report.keep("the program says what dtype its operands or results have", self.place_of(e))
 

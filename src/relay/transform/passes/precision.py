@@ -3,14 +3,19 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 from relay.diagnostic import fail
-from relay.ir.expr import Expr, Tuple, TupleGetItem
+from relay.ir.expr import Call, Expr, Tuple, TupleGetItem
 from relay.ir.type import TensorType, TupleType, Type
-from relay.op.base import Operator
 from relay.op.kind import Precision
+from relay.op.op_attributes import OpAttributes, columns
 from relay.op.registry import get
 
+WIDE_DTYPE = "float32"
+KEY = "FTVMMixedPrecisionConversionType"
+BY_NUMBER = {0: Precision.ALWAYS, 1: Precision.FOLLOW, 2: Precision.NEVER}
+"""What functions of users give as numbers."""
 FEW_ROWS = 8
 """Rows of a product that do not repay the conversion of its matrix at each call."""
 ATTENTION = "attention is one kernel, on float32: its scores never leave the cache"
@@ -44,9 +49,33 @@ class Choices:
             keeps_thin,
         )
 
-    def __call__(self, op: Operator) -> Precision:
-        """What becomes of calls of an operator."""
-        return self.by_name.get(op.name, op.precision)
+    def __call__(self, e: Call) -> Precision:
+        """What becomes of a call of an operator: as the program, a user's function or its class says."""
+        named = self.by_name.get(e.attrs.name)
+        said = said_by_user(e, self.narrow) if named is None else None
+        return named or (e.attrs.precision if said is None else said[0])
+
+    def accumulation_of(self, e: Call) -> str:
+        """What a narrow call adds up in."""
+        said = None if e.attrs.name in self.by_name else said_by_user(e, self.narrow)
+        return self.accumulation if said is None else said[1]
+
+
+def said_by_user(e: Call, narrow: str) -> tuple[Precision, str] | None:
+    """What a function that is registered for the operator says of a call, and what it adds up in; None
+    without one (`operator-rule`).
+    """
+    function = OpAttributes(e.attrs.name).get(KEY) if KEY in columns else None
+    if function is None:
+        return None
+    said: Any = function(e, narrow)
+    try:
+        kind, accumulation, _ = said
+        return BY_NUMBER[kind], {narrow: narrow, WIDE_DTYPE: WIDE_DTYPE}[accumulation]
+    except (TypeError, ValueError, KeyError):
+        hint = f'return [kind, "{WIDE_DTYPE}", "{narrow}"]: 0 is always, 1 follows its operands, 2 is never'
+        message = f"the mixed precision of `{e.attrs.name}` cannot be {said!r:.80}"
+        fail("operator-rule", message, e.span, hint=hint)
 
 
 def has_few_rows(out: TensorType, matrix: TensorType) -> bool:
