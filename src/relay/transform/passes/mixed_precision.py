@@ -16,8 +16,8 @@ from relay.ir.type import TensorType, TupleType, Type
 from relay.ir.walk import post_order
 from relay.op.base import Operator
 from relay.op.kind import Fusion, Precision
-from relay.transform.passes.expand_composites import composite_rules
 from relay.transform.passes import precision
+from relay.transform.passes.expand_composites import composite_rules
 from relay.transform.passes.precision import WIDE_DTYPE, Choices, field_of, fields_of, has_few_rows
 from relay.transform.passes.precision_report import Place, PrecisionReport
 from relay.transform.rewriting.anf_conversion import anf
