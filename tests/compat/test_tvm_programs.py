@@ -139,6 +139,67 @@ def test_virtual_machine(tvm: Any) -> None:
     agree(tvm.runtime.vm.VirtualMachine(compiler.get_exec(), tvm.cpu()).run(X))
 
 
+def test_functions_of_modules_by_name(tvm: Any) -> None:
+    exe = tvm.relay.vm.compile(dense(tvm), "llvm", params={"w": W})
+    machine = tvm.runtime.vm.VirtualMachine(exe, tvm.cpu())
+    machine.module["set_input"]("main", X)
+    agree(machine.module["invoke"]("main"))
+    agree(machine["invoke"]("main", X))
+    agree(machine["main"](X))
+    machine.module["invoke_stateful"]("main")
+    agree(machine.get_outputs())
+
+
+def test_a_module_that_is_built_in_steps(tvm: Any) -> None:
+    builder = tvm.relay.build_module.BuildModule()
+    with pytest.raises(ValueError, match="nothing is built yet"):
+        builder.get_module()
+    graph, lib, params = builder.build(dense(tvm), target="llvm", params={"w": W})
+    assert json.loads(graph) == json.loads(builder.get_graph_json())
+    assert lib is builder.get_module()
+    np.testing.assert_array_equal(params["w"].numpy(), W)
+    assert builder.get_params().keys() == {"w"}
+    module = tvm.contrib.graph_executor.create(graph, lib, tvm.cpu())
+    module.set_input("x", X)
+    module.run()
+    agree([module.get_output(0), module.get_output(1)])
+    mod, left = builder.optimize(dense(tvm), tvm.target.Target("llvm"), params={"w": W})
+    assert (left, [p.name_hint for p in mod["main"].params]) == ({}, ["x"])
+
+
+def test_targets_of_a_program(tvm: Any) -> None:
+    target = tvm.target.Target("llvm", host="c")
+    config = tvm.target.make_compilation_config(tvm.transform.PassContext(), target)
+    assert (str(config.host_target), config.primitive_targets) == ("c", (tvm.target.Target("llvm"),))
+    assert config.optional_homogeneous_target == "llvm"
+    several = tvm.target.make_compilation_config(None, {tvm.cpu(): "llvm", tvm.cuda(): "cuda"}, "c")
+    assert [str(t) for t in several.primitive_targets] == ["llvm", "cuda"]
+    assert (several.host_target, several.optional_homogeneous_target) == ("c", None)
+    x = tvm.relay.var("x", shape=(2,))
+    mod = tvm.IRModule.from_expr(tvm.relay.Function([x], tvm.relay.exp(tvm.relay.reshape(x, (1, 2)))))
+    for make in (tvm.relay.transform.PlanDevices, lambda _: tvm.relay.transform.RemoveStandaloneReshapes()):
+        assert tvm.ir.structural_equal(make(config)(mod), tvm.relay.transform.InferType()(mod))
+    assert tvm.relay.testing.ctx_list() == tvm.relay.testing.enabled_targets()
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "bits", "lanes"),
+    [
+        ("int8", "INT", 8, 1), ("uint16x4", "UINT", 16, 4), ("float32", "FLOAT", 32, 1),
+        ("bool", "UINT", 1, 1), ("bfloat16", "BFLOAT", 16, 1), ("float", "FLOAT", 32, 1), ("handle", "HANDLE", 64, 1),
+        ("e4m3_float8", "E4M3Float", 8, 1),
+    ],
+)  # fmt: skip
+def test_dtypes_have_parts(tvm: Any, name: str, code: str, bits: int, lanes: int) -> None:
+    dtype = tvm.DataType(name)
+    assert dtype == name
+    assert dtype.type_code == getattr(tvm.DataTypeCode, code)
+    assert (dtype.bits, dtype.lanes, dtype.itemsize()) == (bits, lanes, -(-bits * lanes // 8))
+    assert tvm.runtime.DataType(name).with_lanes(2).lanes == 2
+    with pytest.raises(ValueError, match="`flot32` is not a dtype"):
+        tvm.DataType("flot32")
+
+
 def test_what_is_not_here_is_refused_by_name(tvm: Any) -> None:
     assert tvm.cpu().exist
     assert not tvm.cuda().exist

@@ -17,7 +17,7 @@ from relay.compat.tvm.refusals import REFUSED, refuse, subject_of
 
 PACKAGE = "relay.compat.tvm"
 HOMES = {
-    "": ".devices .functions .errors relay.ir",
+    "": ".devices .functions .errors .dtypes relay.ir",
     "_ffi": ".functions",
     "_ffi.base": ".errors relay.error",
     "nd": ".arrays .devices",
@@ -27,7 +27,7 @@ HOMES = {
     "testing": ".checks",
     "testing.utils": ".checks",
     "parser": "relay.text.api",
-    "runtime": ".arrays .devices .parameters .programs .functions .containers .values relay.runtime",
+    "runtime": ".arrays .devices .dtypes .parameters .programs .functions .containers .values relay.runtime",
     "runtime.ndarray": ".arrays .devices",
     "runtime.vm": ".machines",
     "runtime.container": ".containers .values",
@@ -69,7 +69,7 @@ HOMES = {
     "contrib.util": ".files",
     "contrib.download": ".files",
     "relay": ".expressions .parameters .programs .executors .options .operators relay",
-    "relay.build_module": ".programs .executors .options relay.build_module",
+    "relay.build_module": ".build_module .programs .executors .options relay.build_module",
     "relay.backend": ".options .programs",
     "relay.backend.executor": ".options",
     "relay.backend.runtime": ".options",

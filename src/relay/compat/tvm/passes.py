@@ -18,6 +18,7 @@ from relay.transform.rewriting.user_passes import FunctionPass, ModulePass
 
 __all__ = [
     "BatchingOps", "DivToMul", "FirstOrderGradient", "ManifestLifetimes", "PlanDevices",
+    "RemoveStandaloneReshapes",
 ]  # fmt: skip
 
 
@@ -38,6 +39,7 @@ def _elsewhere(name: str, where: str) -> Callable[..., Pass]:
 
 
 ManifestLifetimes = _elsewhere("ManifestLifetimes", "the backend decides how long values are kept")
+RemoveStandaloneReshapes = _elsewhere("RemoveStandaloneReshapes", "the backend copies nothing for a reshape")
 
 
 def PlanDevices(config: Any = None) -> Pass:  # noqa: N802

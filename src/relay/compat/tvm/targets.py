@@ -2,11 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self, cast
 
 from relay.compat.tvm.devices import OTHER_NAMES, Device, device
 
-__all__ = ["Target", "TargetKind", "arm_cpu", "create", "cuda", "intel_graphics", "mali", "target_for"]
+__all__ = [
+    "CompilationConfig", "Target", "TargetKind", "arm_cpu", "create", "cuda", "intel_graphics",
+    "make_compilation_config", "mali", "target_for",
+]  # fmt: skip
 
 _entered: ContextVar[tuple["Target", ...]] = ContextVar("relay_compat_targets", default=())
 
@@ -36,6 +40,7 @@ class Target:
             self.text = " ".join([options["kind"], *kept])
         else:
             self.text = str(target)
+            host = target.host if host is None and isinstance(target, Target) else host
         self.host = host if host is None or isinstance(host, Target) else Target(host)
 
     @property
@@ -120,6 +125,26 @@ def _of_model(kind: str) -> Callable[..., Target]:
 
 cuda, arm_cpu = _of_model("cuda"), _of_model("llvm -device=arm_cpu")
 intel_graphics, mali = _of_model("opencl -device=intel_graphics"), _of_model("opencl -device=mali")
+
+
+@dataclass(frozen=True)
+class CompilationConfig:
+    """The targets of a program, as `PlanDevices` is given them."""
+
+    host_target: Target
+    primitive_targets: tuple[Target, ...]
+    optional_homogeneous_target: Target | None
+    """The one target, if there is one alone."""
+
+
+def make_compilation_config(ctxt: Any, target: Any, target_host: Any = None) -> CompilationConfig:
+    """The targets of a program: `target` is one, a list of them, or a dict by device."""
+    del ctxt
+    one: Any = list(target.values()) if isinstance(target, Mapping) else target  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    every: list[Any] = list(one) if isinstance(one, list | tuple) else [one]  # pyright: ignore[reportUnknownArgumentType]
+    several = tuple([Target(t) for t in every])
+    host = Target(target_host or several[0].host or "llvm")
+    return CompilationConfig(host, several, several[0] if len(several) == 1 else None)
 
 
 def target_for(given: Any) -> Any:

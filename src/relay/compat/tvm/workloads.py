@@ -12,8 +12,9 @@ from relay.ir.expr import Expr
 from relay.ir.module import IRModule
 from relay.ir.type import TensorType
 
-__all__ = ["_np_randn_from_type", "enabled_targets", "rand", "run_as_python"]
+__all__ = ["_np_randn_from_type", "ctx_list", "enabled_targets", "rand", "run_as_python"]
 
+ctx_list = enabled_targets
 
 def rand(dtype: str, *shape: int) -> NDArray:
     """Numbers evenly from 0 up to 1."""
