@@ -177,8 +177,9 @@ def test_targets_of_a_program(tvm: Any) -> None:
     assert (several.host_target, several.optional_homogeneous_target) == ("c", None)
     x = tvm.relay.var("x", shape=(2,))
     mod = tvm.IRModule.from_expr(tvm.relay.Function([x], tvm.relay.exp(tvm.relay.reshape(x, (1, 2)))))
+    typed = tvm.relay.transform.InferType()(mod)
     for make in (tvm.relay.transform.PlanDevices, lambda _: tvm.relay.transform.RemoveStandaloneReshapes()):
-        assert tvm.ir.structural_equal(make(config)(mod), tvm.relay.transform.InferType()(mod))
+        assert tvm.ir.structural_equal(tvm.relay.transform.InferType()(make(config)(mod)), typed)
     assert tvm.relay.testing.ctx_list() == tvm.relay.testing.enabled_targets()
 
 
@@ -186,8 +187,8 @@ def test_targets_of_a_program(tvm: Any) -> None:
     ("name", "code", "bits", "lanes"),
     [
         ("int8", "INT", 8, 1), ("uint16x4", "UINT", 16, 4), ("float32", "FLOAT", 32, 1),
-        ("bool", "UINT", 1, 1), ("bfloat16", "BFLOAT", 16, 1), ("float", "FLOAT", 32, 1), ("handle", "HANDLE", 64, 1),
-        ("e4m3_float8", "E4M3Float", 8, 1),
+        ("bool", "UINT", 1, 1), ("bfloat16", "BFLOAT", 16, 1), ("float", "FLOAT", 32, 1),
+        ("handle", "HANDLE", 64, 1), ("e4m3_float8", "E4M3Float", 8, 1),
     ],
 )  # fmt: skip
 def test_dtypes_have_parts(tvm: Any, name: str, code: str, bits: int, lanes: int) -> None:

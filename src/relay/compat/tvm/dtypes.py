@@ -44,7 +44,7 @@ class DataType(str):
         return made
 
     def with_lanes(self, lanes: int) -> "DataType":
-        """The same with so many numbers at once."""
+        """A dtype of these numbers, with so many at once."""
         one = str(self).partition("x")[0]
         return DataType(one if lanes == 1 else f"{one}x{lanes}")
 

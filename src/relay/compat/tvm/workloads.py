@@ -16,6 +16,7 @@ __all__ = ["_np_randn_from_type", "ctx_list", "enabled_targets", "rand", "run_as
 
 ctx_list = enabled_targets
 
+
 def rand(dtype: str, *shape: int) -> NDArray:
     """Numbers evenly from 0 up to 1."""
     return array(testing.rand(dtype, *shape))
