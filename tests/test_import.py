@@ -98,3 +98,16 @@ def test_what_is_not_there_is_an_attribute_error():
 def test_dir_lists_names_and_builders():
     listed = dir(relay)
     assert {"Function", "parse", "add", "nn"} <= set(listed)
+
+
+def test_a_family_of_exporters_can_be_imported_before_the_others():
+    code = """
+import json
+from relay.frontend.onnx.export import quantization, registry
+early = dict(registry.writers)
+registry.load_families()
+print(json.dumps([len(early), sorted(k for k, v in early.items() if registry.writers[k] != v)]))
+"""
+    count, changed = in_fresh_process(code)
+    assert count > 9
+    assert changed == []

@@ -4,6 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from relay.frontend.onnx.export import joining as joining
+from relay.frontend.onnx.export import shapes as shapes
+from relay.frontend.onnx.export import windows as windows
 from relay.frontend.onnx.export.graph import Graph, Groups, Value, refuse
 from relay.frontend.onnx.export.registry import Writer, exports, writers
 from relay.ir.dtype import integer_range, to_numpy
