@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from relay.backend.native.host.timing import BenchmarkResult, measure
+from relay.backend.native.host.timing import BenchmarkResult
 from relay.compat.tvm.arrays import NDArray
+from relay.compat.tvm.benchmarks import parted, timed
 from relay.compat.tvm.executors import outputs
 from relay.compat.tvm.programs import Program
 from relay.compat.tvm.values import given
@@ -143,31 +144,18 @@ class GraphModule:
         self.set_input(None, None, **{n: x for n, x in other.values.items() if n in names})
 
     def benchmark(
-        self,
-        device: Any = None,
-        func_name: str = "run",
-        repeat: int = 5,
-        number: int = 5,
-        min_repeat_ms: float | None = None,
-        limit_zero_time_iterations: int = 100,
-        end_to_end: bool = False,
-        cooldown_interval_ms: int = 0,
-        repeats_to_cooldown: int = 1,
-        **kwargs: Any,
+        self, device: Any = None, func_name: str = "run", *options: Any, **kwargs: Any
     ) -> BenchmarkResult:
-        """Seconds that a run takes, `repeat` times the mean of `number` runs; `kwargs` are inputs."""
-        del (
-            device,
-            func_name,
-            limit_zero_time_iterations,
-            end_to_end,
-            cooldown_interval_ms,
-            repeats_to_cooldown,
-        )
-        self.set_input(None, None, **kwargs)
+        """Seconds that a run takes, `repeat` times the mean of `number` runs.
+
+        The options are those of `relay.compat.tvm.benchmarks.OPTIONS`; others in `kwargs` are inputs.
+        """
+        del device, func_name
+        chosen, inputs = parted(options, kwargs)
+        self.set_input(None, None, **inputs)
         values = self.arguments()
         call = self.program.entry("main")
-        return measure(lambda: call(*values), repeat, None if min_repeat_ms else number, min_repeat_ms or 0)
+        return timed(lambda: call(*values), chosen)
 
     def time_evaluator(
         self,
@@ -179,7 +167,7 @@ class GraphModule:
         **_: Any,
     ) -> Callable[..., BenchmarkResult]:
         """What measures runs when it is called."""
-        return lambda *_: self.benchmark(dev, func_name, repeat, number, min_repeat_ms or None)
+        return lambda *_: self.benchmark(dev, func_name, repeat, number, min_repeat_ms)
 
     def __getitem__(self, key: str) -> Any:
         """A method by its name, as scripts ask modules for functions."""

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from relay.backend.native.host.timing import BenchmarkResult, measure
+from relay.backend.native.host.timing import BenchmarkResult
 from relay.compat.tvm.arrays import NDArray
+from relay.compat.tvm.benchmarks import parted, timed
 from relay.compat.tvm.devices import checked
 from relay.compat.tvm.executors import bound_module, outputs
 from relay.compat.tvm.programs import Program, build, optimize
@@ -194,26 +195,17 @@ class VirtualMachine:
         names = [p.name_hint for p in self.program.header(func_name).params]
         return names.index(input_name) if input_name in names else -1
 
-    def benchmark(
-        self,
-        device: Any,
-        *args: Any,
-        func_name: str = "main",
-        repeat: int = 5,
-        number: int = 5,
-        min_repeat_ms: float | None = None,
-        limit_zero_time_iterations: int = 100,
-        end_to_end: bool = False,
-        cooldown_interval_ms: int = 0,
-        repeats_to_cooldown: int = 1,
-        **kwargs: Any,
-    ) -> BenchmarkResult:
-        """Seconds that a call takes, `repeat` times the mean of `number` calls."""
-        del device, limit_zero_time_iterations, end_to_end, cooldown_interval_ms, repeats_to_cooldown
-        if args or kwargs:
-            self.set_input(func_name, *args, **kwargs)
+    def benchmark(self, device: Any, *args: Any, func_name: str = "main", **kwargs: Any) -> BenchmarkResult:
+        """Seconds that a call takes, `repeat` times the mean of `number` calls.
+
+        The options are those of `relay.compat.tvm.benchmarks.OPTIONS`; others in `kwargs` are arguments.
+        """
+        del device
+        options, named = parted((), kwargs)
+        if args or named:
+            self.set_input(func_name, *args, **named)
         call, values = self.program.entry(func_name), self.set.get(func_name, [])
-        return measure(lambda: call(*values), repeat, None if min_repeat_ms else number, min_repeat_ms or 0)
+        return timed(lambda: call(*values), options)
 
     def __getitem__(self, key: str) -> Any:
         """A method, or a function of the program, by its name."""
