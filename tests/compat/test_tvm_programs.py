@@ -139,6 +139,27 @@ def test_virtual_machine(tvm: Any) -> None:
     agree(tvm.runtime.vm.VirtualMachine(compiler.get_exec(), tvm.cpu()).run(X))
 
 
+def test_options_of_benchmarks(tvm: Any) -> None:
+    lib = tvm.relay.build(dense(tvm), "llvm", params={"w": W})
+    module = tvm.contrib.graph_executor.GraphModule(lib["default"](tvm.cpu()))
+    assert len(module.benchmark(tvm.cpu(), "run", 3, 1, x=X).results) == 3
+    assert len(module.benchmark(tvm.cpu(), repeat=2, min_repeat_ms=1, end_to_end=True).results) == 2
+    agree([module.get_output(0), module.get_output(1)])
+    machine = tvm.runtime.vm.VirtualMachine(lib, tvm.cpu())
+    assert len(machine.benchmark(tvm.cpu(), x=X, repeat=4, number=1, cooldown_interval_ms=0).results) == 4
+    with pytest.raises(TypeError, match="takes 7 options"):
+        module.benchmark(tvm.cpu(), "run", *range(8))
+
+
+def test_a_damaged_file_of_parameters_is_named(tvm: Any, tmp_path: Path) -> None:
+    path = tmp_path / "net.params"
+    path.write_bytes(tvm.runtime.save_param_dict({"w": W})[:-2])
+    with pytest.raises(tvm.TVMError, match=r"the array `w` of `.*net\.params` of shape"):
+        tvm.runtime.load_param_dict_from_file(path)
+    with pytest.raises(tvm.TVMError, match="there is no file"):
+        tvm.runtime.load_param_dict_from_file(tmp_path / "other.params")
+
+
 def test_functions_of_modules_by_name(tvm: Any) -> None:
     exe = tvm.relay.vm.compile(dense(tvm), "llvm", params={"w": W})
     machine = tvm.runtime.vm.VirtualMachine(exe, tvm.cpu())

@@ -1,5 +1,6 @@
 """Parameters by name in the bytes of `.params` files, as TVM lays them out (`kTVMNDArrayListMagic`)."""
 
+import re
 import struct
 
 import ml_dtypes
@@ -40,6 +41,21 @@ def test_every_dtype_and_shape_comes_back():
 def test_a_file_that_is_cut_off_is_a_diagnostic(end):
     with pytest.raises(relay.RelayError, match="bad-array"):
         relay.load_param_dict(BYTES[:end])
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (BYTES[:-1], "the array `{name}` of `net.params` of shape"),
+        (BYTES[:20], "`net.params` is truncated"),
+        (b"", "`net.params` does not start with the magic number"),
+        (BYTES + b"1", "`net.params` goes on for 1 bytes after its last array"),
+    ],
+)
+def test_the_name_of_a_damaged_file_is_said(data, message):
+    (*_, last) = relay.load_param_dict(BYTES)
+    with pytest.raises(relay.RelayError, match=re.escape(message.format(name=last))):
+        relay.load_param_dict(data, "net.params")
 
 
 def test_damaged_files_are_read_or_refused():

@@ -170,7 +170,7 @@ def read_weights(name: str) -> dict[str, Input]:
     if name.endswith(".npz"):
         return read_npz(read_bytes(name), name)
     if name.endswith(".params"):
-        return {k: Input(f"{name}:{k}", a) for k, a in load_param_dict(read_bytes(name)).items()}
+        return {k: Input(f"{name}:{k}", a) for k, a in load_param_dict(read_bytes(name), name).items()}
     return read_safetensors(name)
 
 

@@ -89,7 +89,7 @@ def upgraded(name: str, output: Path | None = None) -> Upgrade:
     data = read_bytes(name)
     path = Path(name)
     if name.endswith(PARAMETERS):
-        return _parameter_file(data, output or _new(path.with_suffix(SUFFIX)))
+        return _parameter_file(data, name, output or _new(path.with_suffix(SUFFIX)))
     text = as_text(data, display_name(name))
     if is_json(text) or name.endswith(".json"):
         mod = from_json(text, name)
@@ -119,8 +119,8 @@ def _new(path: Path) -> Path:
     return path
 
 
-def _parameter_file(data: bytes, target: Path) -> Upgrade:
-    arrays = load_param_dict(data)
+def _parameter_file(data: bytes, name: str, target: Path) -> Upgrade:
+    arrays = load_param_dict(data, name)
     odd = sorted({a.dtype.name for a in arrays.values()} - KNOWN)
     if odd:
         fail("not-tensors", f"a .safetensors file has no tensors of {odd[0]}", hint="convert them first")

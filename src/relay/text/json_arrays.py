@@ -68,8 +68,8 @@ def unpacked(data: bytes, count: int, dtype: str, bits: int) -> NDArray[Any]:
     return values.view(to_numpy(dtype)) if dtype.startswith("float") else values.astype(to_numpy(dtype))
 
 
-def _refuse_array(message: str) -> NoReturn:
-    fail("bad-array", f"an array {message}", hint="save it again")
+def _refuse_array(message: str, what: str = "an array") -> NoReturn:
+    fail("bad-array", f"{what} {message}", hint="save it again")
 
 
 def read_array(blob: bytes) -> tuple[NDArray[Any], str]:
@@ -80,24 +80,27 @@ def read_array(blob: bytes) -> tuple[NDArray[Any], str]:
     return array, dtype
 
 
-def array_at(data: bytes, at: int) -> tuple[NDArray[Any], str, int]:
-    """The array of the blob that begins at a byte, its dtype, and where the blob ends (`bad-array`)."""
+def array_at(data: bytes, at: int, what: str = "an array") -> tuple[NDArray[Any], str, int]:
+    """The array of the blob that begins at a byte, its dtype, and where the blob ends (`bad-array`).
+
+    `what` is what messages call it.
+    """
     if len(data) - at < _HEAD.size:
-        _refuse_array(f"is truncated: it has {len(data) - at} bytes")
+        _refuse_array(f"is truncated: it has {len(data) - at} bytes", what)
     magic, _, _, _, rank, code, bits, lanes = _HEAD.unpack_from(data, at)
     if magic != MAGIC:
-        _refuse_array("does not start with the magic number of the format")
+        _refuse_array("does not start with the magic number of the format", what)
     dtype = _DTYPES.get((code, bits))
     if dtype is None or lanes != 1:
-        _refuse_array(f"has an unknown dtype (code {code}, {bits} bits, {lanes} lanes)")
+        _refuse_array(f"has an unknown dtype (code {code}, {bits} bits, {lanes} lanes)", what)
     start = at + _HEAD.size + 8 * (rank + 1)
     if not 0 <= rank <= 32 or len(data) < start:
-        _refuse_array(f"has rank {rank}")
+        _refuse_array(f"has rank {rank}", what)
     *shape, length = np.frombuffer(data, "<i8", rank + 1, at + _HEAD.size).tolist()
     count = prod(shape) if all(n >= 0 for n in shape) else -1
     wanted = (count * bits + 7) // 8 if bits in (2, 4) else count * to_numpy(dtype).itemsize
     if count < 0 or wanted != length or len(data) < start + length:
-        _refuse_array(f"of shape {tuple(shape)} has {len(data) - start} bytes of data, not {wanted}")
+        _refuse_array(f"of shape {tuple(shape)} has {len(data) - start} bytes of data, not {wanted}", what)
     if bits in (2, 4):
         array = unpacked(data[start : start + length], count, dtype, bits)
     else:

@@ -39,42 +39,44 @@ def save_param_dict(params: Mapping[str, Any]) -> bytes:
     return b"".join(parts)
 
 
-def load_param_dict(data: bytes) -> dict[str, NDArray[Any]]:
+def load_param_dict(data: bytes, file: str = "") -> dict[str, NDArray[Any]]:
     """The parameters that `save_param_dict`, of Relay or of TVM, made bytes of (`bad-array`).
 
-    The arrays share the memory of `data` and cannot be written to.
+    The arrays share the memory of `data` and cannot be written to.  `file` is the name of the file that
+    messages say.
     """
     data = bytes(data)
+    what = f"`{file}`" if file else "a file of parameters"
     if len(data) < _HEAD.size or _HEAD.unpack_from(data)[0] != MAGIC:
-        _refuse_file("does not start with the magic number of the format")
-    count, at = _length_at(data, _HEAD.size)
+        _refuse_file(what, "does not start with the magic number of the format")
+    count, at = _length_at(data, _HEAD.size, what)
     names: list[str] = []
     for _ in range(count):
-        length, at = _length_at(data, at)
+        length, at = _length_at(data, at, what)
         if length > len(data) - at:
-            _refuse_file("ends within a name")
+            _refuse_file(what, "ends within a name")
         try:
             names.append(data[at : at + length].decode())
         except UnicodeDecodeError:
-            _refuse_file("has a name that is not text")
+            _refuse_file(what, "has a name that is not text")
         at += length
-    arrays, at = _length_at(data, at)
+    arrays, at = _length_at(data, at, what)
     if arrays != len(names) or len(set(names)) < len(names):
-        _refuse_file(f"has {len(set(names))} names for {arrays} arrays")
+        _refuse_file(what, f"has {len(set(names))} names for {arrays} arrays")
     found: dict[str, NDArray[Any]] = {}
     for name in names:
-        found[name], _, at = array_at(data, at)
+        found[name], _, at = array_at(data, at, f"the array `{name}` of {what}")
     if at != len(data):
-        _refuse_file(f"goes on for {len(data) - at} bytes after its last array")
+        _refuse_file(what, f"goes on for {len(data) - at} bytes after its last array")
     return found
 
 
-def _length_at(data: bytes, at: int) -> tuple[int, int]:
+def _length_at(data: bytes, at: int, what: str) -> tuple[int, int]:
     """A length, and where the next thing begins."""
     if len(data) - at < _LENGTH.size:
-        _refuse_file("is truncated")
+        _refuse_file(what, "is truncated")
     return _LENGTH.unpack_from(data, at)[0], at + _LENGTH.size
 
 
-def _refuse_file(message: str) -> NoReturn:
-    fail("bad-array", f"a file of parameters {message}", hint="save it again")
+def _refuse_file(what: str, message: str) -> NoReturn:
+    fail("bad-array", f"{what} {message}", hint="save it again")

@@ -6,6 +6,7 @@ from typing import Any
 
 from relay.compat.tvm.arrays import NDArray, arrays
 from relay.text import param_dict
+from relay.text.files import read_file
 
 __all__ = ["load_param_dict", "load_param_dict_from_file", "save_param_dict", "save_param_dict_to_file"]
 
@@ -23,5 +24,5 @@ def save_param_dict_to_file(params: Mapping[str, Any], path: str | Path) -> None
 
 
 def load_param_dict_from_file(path: str | Path) -> dict[str, NDArray]:
-    """The parameters that a file has (`bad-array`)."""
-    return load_param_dict(Path(path).read_bytes())
+    """The parameters that a file has (`cannot-read`, `bad-array`)."""
+    return arrays(param_dict.load_param_dict(read_file(str(path)), str(path)))
