@@ -318,3 +318,58 @@ def test_targets_that_are_known_to_fail_run_as_such(tvm: Any) -> None:
         (row,) = mark.args[1]
         assert row.values == ("llvm",)
         assert [m.name for m in row.marks] == marks
+
+
+def test_nodes_answer_what_passes_ask(tvm: Any) -> None:
+    relay = tvm.relay
+    x, w = relay.var("x", shape=(1, 3, 8, 8)), relay.var("w", shape=(4, 3, 3, 3))
+    conv = relay.nn.conv2d(x, w, strides=(2, 1), padding=(1, 1), groups=1, kernel_size=(3, 3))
+    assert conv.attrs.get_int("groups") == 1
+    assert conv.attrs.get_int_tuple("strides") == (2, 1)
+    assert conv.attrs.get_str("data_layout") == "NCHW"
+    assert str(conv._checked_type_) == "Tensor[(1, 4, 4, 8), float32]"
+    assert relay.exp(relay.var("y"))._checked_type_ is None
+    assert x.vid.name_hint == "x"
+    assert x.vid == x.vid
+    assert x.vid != w.vid
+    op = conv.op
+    assert [a.name for a in op.arguments] == ["data", "weight"]
+    assert "onvol" in op.description
+    assert op.support_level == 10
+    f = relay.Function([x, w], conv)
+    assert isinstance(f, tvm.ir.BaseFunc)
+    assert not isinstance(conv, tvm.ir.BaseFunc)
+    assert isinstance(conv, relay.expr.ExprWithOp)
+
+
+def test_operators_by_name_say_what_they_were_described_as(tvm: Any) -> None:
+    op = tvm.relay.op
+    op.register("demo.described", "Twice its operand.")
+    made = op.get("demo.described")
+    made.set_num_inputs(1)
+    made.add_argument("data", "Tensor", "The operand.")
+    made.set_support_level(3)
+    assert made.description == "Twice its operand."
+    assert [(a.name, a.type_info, a.description) for a in made.arguments] == [
+        ("data", "Tensor", "The operand.")
+    ]
+    assert made.support_level == 3
+
+
+def test_helpers_of_importers(tvm: Any) -> None:
+    relay = tvm.relay
+    common = relay.frontend.common
+    x = common.new_var("x", shape=(2,))
+    assert str(x.type_annotation) == "Tensor[(2,), float32]"
+    assert common.infer_channels(relay.var("w", shape=(4, 3, 1, 1))) == 4
+    assert common.infer_channels(relay.var("w", shape=(4, 3, 1, 1)), transpose=True) == 3
+    twice = relay.add(x, x)
+    given = {"x": tvm.nd.array(np.array([1, 2], "float32"))}
+    assert common.infer_value(twice, given).numpy().tolist() == [2, 4]
+    found, is_known = common.try_infer_value(twice, parameters=given)
+    assert (found.tolist(), is_known) == ([2, 4], True)
+    assert common.try_infer_value(twice, on_success=lambda a: a.sum(), parameters=given) == (6, True)
+    assert common.try_infer_value(twice) == (twice, False)
+    assert common.try_infer_value(twice, on_failure=lambda: "open") == ("open", False)
+    folded = common.fold_constant(relay.add(relay.const(1.0), relay.const(2.0)))
+    assert folded.data.numpy() == 3

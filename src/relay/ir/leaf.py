@@ -91,6 +91,11 @@ class Var(RelayExpr):
         """The name as written, without the sigil."""
         return self.name_hint
 
+    @property
+    def vid(self) -> "Var":
+        """What tells it from other variables: the variable itself."""
+        return self
+
     def summary(self) -> str:
         """The name with its sigil."""
         return f"Var %{self.name_hint}"
@@ -155,6 +160,21 @@ class Op(RelayExpr):
     def num_inputs(self) -> int:
         """How many operands it takes; -1 for any number."""
         return hooks.op_attributes(self.name).num_inputs
+
+    @property
+    def arguments(self) -> Any:
+        """Its operands, each with `name`, `type_info` and `description`."""
+        return hooks.op_attributes(self.name).arguments
+
+    @property
+    def description(self) -> str:
+        """What it computes."""
+        return hooks.op_attributes(self.name).description
+
+    @property
+    def support_level(self) -> int:
+        """How well it is supported, from 1, as it was registered; else 10."""
+        return hooks.op_attributes(self.name).get("support_level", 10)
 
     def set_num_inputs(self, n: int) -> None:
         """Say how many operands an operator takes that a program registered (`operator-rule` for others)."""

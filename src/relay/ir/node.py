@@ -149,6 +149,12 @@ class RelayExpr(Node):
         """The type, as inference found it; a `RelayError` if it cannot be known."""
         return hooks.checked_type(self)
 
+    @property
+    def _checked_type_(self) -> Type | None:
+        """The type by look-up alone; None before inference."""
+        found = hooks.annotated_types((self,))
+        return found[0] if found else None
+
     def astext(self, **options: Any) -> str:
         """The text format; options as for `relay.astext`."""
         return hooks.expr_text(self, **options)

@@ -323,6 +323,18 @@ class Operator:
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)
 
+    def get_int(self, key: str) -> int:
+        """The attribute `key` as an integer."""
+        return int(self[key])
+
+    def get_int_tuple(self, key: str) -> tuple[int, ...]:
+        """The attribute `key` as integers."""
+        return tuple([int(n) for n in self[key]])
+
+    def get_str(self, key: str) -> str:
+        """The attribute `key` as text."""
+        return str(self[key])
+
     def __eq__(self, other: object) -> bool:
         """Whether it is the same operator with the same attributes."""
         return self is other or (type(self) is type(other) and self.__dict__ == other.__dict__)

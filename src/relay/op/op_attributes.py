@@ -4,6 +4,7 @@ Every key is a `Column`.  A few keys stand for what the class of an operator say
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from inspect import cleandoc
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -45,6 +46,14 @@ class Entry(NamedTuple):
 
     value: Any
     level: int
+
+
+class ArgumentInfo(NamedTuple):
+    """What an operand of an operator is."""
+
+    name: str
+    type_info: str
+    description: str
 
 
 columns: dict[str, Column[Entry | None]] = {}
@@ -101,6 +110,17 @@ class OpAttributes(Mapping[str, Any]):
         """How many operands it takes; -1 for any number."""
         said = self.get("num_inputs")
         return said if said is not None else -1 if self.cls.variadic else len(self.cls.operands)
+
+    @property
+    def arguments(self) -> list[ArgumentInfo]:
+        """The operands: as they were described, else by their names."""
+        names = [(name, "", "") for name in self.cls.operands]
+        return [ArgumentInfo(*said) for said in self.get("arguments", names)]
+
+    @property
+    def description(self) -> str:
+        """What the operator computes."""
+        return cleandoc(self.cls.__doc__ or "")
 
     def describe(self, key: str, value: Any) -> None:
         """Say what an operator is that was registered by name; of others their class says it

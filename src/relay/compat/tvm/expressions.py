@@ -11,7 +11,8 @@ import numpy as np
 from relay.ir import expr
 
 __all__ = [
-    "Call", "Constant", "Function", "If", "Let", "RefCreate", "RefRead", "RefWrite", "Tuple", "TupleGetItem",
+    "BaseFunc", "Call", "Constant", "ExprWithOp", "Function", "If", "Let", "RefCreate", "RefRead", "RefWrite",
+    "Tuple", "TupleGetItem",
     "Var",
 ]  # fmt: skip
 
@@ -62,4 +63,8 @@ RefCreate, RefRead, RefWrite = (
     _stand_in(expr.RefRead, 1),
     _stand_in(expr.RefWrite, 2),
 )
+ExprWithOp = expr.RelayExpr
+"""What expressions with arithmetic are: all."""
+BaseFunc = expr.Function
+"""What the functions of a module are."""
 Var, Constant = _stand_in(expr.Var, 2), _stand_in(expr.Constant, 1, _closed)
