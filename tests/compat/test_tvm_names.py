@@ -354,22 +354,3 @@ def test_operators_by_name_say_what_they_were_described_as(tvm: Any) -> None:
         ("data", "Tensor", "The operand.")
     ]
     assert made.support_level == 3
-
-
-def test_helpers_of_importers(tvm: Any) -> None:
-    relay = tvm.relay
-    common = relay.frontend.common
-    x = common.new_var("x", shape=(2,))
-    assert str(x.type_annotation) == "Tensor[(2,), float32]"
-    assert common.infer_channels(relay.var("w", shape=(4, 3, 1, 1))) == 4
-    assert common.infer_channels(relay.var("w", shape=(4, 3, 1, 1)), transpose=True) == 3
-    twice = relay.add(x, x)
-    given = {"x": tvm.nd.array(np.array([1, 2], "float32"))}
-    assert common.infer_value(twice, given).numpy().tolist() == [2, 4]
-    found, is_known = common.try_infer_value(twice, parameters=given)
-    assert (found.tolist(), is_known) == ([2, 4], True)
-    assert common.try_infer_value(twice, on_success=lambda a: a.sum(), parameters=given) == (6, True)
-    assert common.try_infer_value(twice) == (twice, False)
-    assert common.try_infer_value(twice, on_failure=lambda: "open") == ("open", False)
-    folded = common.fold_constant(relay.add(relay.const(1.0), relay.const(2.0)))
-    assert folded.data.numpy() == 3

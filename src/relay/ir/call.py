@@ -155,6 +155,11 @@ class Call(RelayExpr):
         """The tuple as an expression: the call itself."""
         return self
 
+    @property
+    def tuple_value(self) -> "Call":
+        """The tuple as an expression, by the name that a `TupleWrapper` has for it."""
+        return self
+
     def __len__(self) -> int:
         return self.size
 

@@ -75,7 +75,7 @@ def tensors_of(t: Type) -> Sequence[TensorType]:
     return [x for x in (t.fields if isinstance(t, TupleType) else (t,)) if isinstance(x, TensorType)]
 
 
-def shape_of(t: TensorType) -> list[int]:
+def shape_in_json(t: TensorType) -> list[int]:
     """A shape, with -1 for sizes that are not known."""
     return [d if isinstance(d, int) else -1 for d in t.shape] if isinstance(t.shape, tuple) else []
 
@@ -102,7 +102,7 @@ def graph_json(mod: IRModule) -> str:
         "heads": heads,
         "attrs": {
             "dltype": ["list_str", [str(t.dtype) for t in graph.outputs]],
-            "shape": ["list_shape", [shape_of(t) for t in graph.outputs]],
+            "shape": ["list_shape", [shape_in_json(t) for t in graph.outputs]],
         },
         "node_row_ptr": graph.starts,
     }
