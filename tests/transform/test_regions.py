@@ -50,6 +50,20 @@ def test_calls_next_to_each_other_are_one_region():
     assert of_compiler(regions(mod, "tanh", "nn.relu", merge=False)) == [["nn.relu"], ["tanh"]]
 
 
+def test_what_is_read_behind_an_effect_is_not_in_the_region_that_the_effect_waits_for():
+    text = """def @main(%x: f32) {
+      let %r = ref(0f);
+      let %a = exp(%x);
+      let %_ = ref_write(%r, %a);
+      let %g = ref_read(%r);
+      exp(%g + %a)
+    }"""
+    mod = program(text)
+    out = regions(mod, "exp", "add")
+    assert of_compiler(out) == [["exp"], ["add", "exp"]]
+    assert given_back(out).evaluate("main", 0.5) == mod.evaluate("main", 0.5)
+
+
 def test_a_value_that_goes_through_another_operator_keeps_regions_apart():
     # What is above the tanh and what is below it would each wait for the other.
     mod = program("def @main(%x: Tensor[(3,), f32]) { let %a = exp(%x); let %b = sin(%a); tanh(%a) + %b }")

@@ -1,9 +1,9 @@
 """Regions for other compilers that are next to each other, as one."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from relay.analysis.annotated_regions import AnnotatedRegion, AnnotatedRegionSet, is_end
-from relay.ir.expr import Call, Expr
+from relay.ir.expr import Call, Expr, Let, LetRec, Var
 from relay.ir.module import IRModule
 from relay.ir.scope import Scope, scopes
 from relay.ir.walk import post_order
@@ -77,6 +77,8 @@ def steps_of(root: Expr, regions: AnnotatedRegionSet) -> Mapping[Unit, tuple[int
     for e in post_order(root):
         needed = parts.setdefault(unit(e), {})
         needed.update(dict.fromkeys([u for c in e.children if (u := unit(c)) is not unit(e)]))
+    for var, before in bound_after(root).items():
+        parts.setdefault(var, {}).update(dict.fromkeys(map(unit, before)))
     steps: dict[Unit, tuple[int, Place]] = {}
     for u in in_order(parts):
         here: Place = ("", None)
@@ -85,6 +87,23 @@ def steps_of(root: Expr, regions: AnnotatedRegionSet) -> Mapping[Unit, tuple[int
         count = max([steps[p][0] + (steps[p][1] != here) for p in parts[u]], default=0)
         steps[u] = count, here
     return steps
+
+
+def bound_after(root: Expr) -> Mapping[Expr, Sequence[Expr]]:
+    """For each variable of a `let` what is evaluated before it has its value: this, and the `let` around."""
+    before: dict[Expr, list[Expr]] = {}
+    for e in post_order(root):
+        if isinstance(e, Let):
+            before.setdefault(e.var, []).append(e.value)
+        if isinstance(e, Let | LetRec) and isinstance(e.body, Let | LetRec):
+            for var in bound_by(e.body):
+                before.setdefault(var, []).extend(bound_by(e))
+    return before
+
+
+def bound_by(e: Let | LetRec) -> Sequence[Var]:
+    """The variables that a `let` binds."""
+    return e.vars if isinstance(e, LetRec) else (e.var,)
 
 
 def in_order(parts: Mapping[Unit, Mapping[Unit, None]]) -> Iterator[Unit]:
