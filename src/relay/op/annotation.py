@@ -149,10 +149,12 @@ class BitpackEnd(Mark):
 
 
 @operator("on_device")
-class OnDevice(Mark):
+class OnDevice(EachMark):
     """The operand, computed on the device of that name; `constrain_result` and `constrain_body` say what is.
 
-    `PlanDevices` goes by it; backends of one device have nothing to do.
+    Programs that are built for several devices (`relay.build(mod, {"cpu": "native", "gpu": "xla gpu"})`) and
+    `PlanDevices` go by it; on one device it does nothing.
+    Of a tuple, each tensor in it is marked.
 
     relay> on_device([1.0, 2.0], virtual_device="cpu")
     [1.0, 2.0]
@@ -164,10 +166,17 @@ class OnDevice(Mark):
     constrain_body: bool = True
     samples = (sample("2x3 float32", virtual_device="cpu"), sample("0 int32"))
 
+    def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
+        """The cotangent, which comes from where the result is and goes to where the operand is."""
+        back = replace(self, constrain_result=self.constrain_body, constrain_body=self.constrain_result)
+        return (back(g),)
+
 
 @operator("device_copy")
-class DeviceCopy(Mark):
-    """The operand, copied from one device to another; backends of one device have nothing to do.
+class DeviceCopy(EachMark):
+    """The operand, copied from one device to another; in a program for one device it is the operand.
+
+    Of a tuple, each tensor in it is copied.
 
     relay> device_copy([1.0, 2.0], src_device="cpu", dst_device="cpu")
     [1.0, 2.0]
@@ -176,6 +185,10 @@ class DeviceCopy(Mark):
     src_device: str = ""
     dst_device: str = ""
     samples = (sample("2x3 float32", src_device="cpu", dst_device="cpu"), sample("0 int32"))
+
+    def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
+        """The cotangent, copied back."""
+        return (replace(self, src_device=self.dst_device, dst_device=self.src_device)(g),)
 
 
 @operator("debug")

@@ -201,7 +201,7 @@ def dequantize_groups(
     """
 
 def device_copy(data: Operand, src_device: str = "", dst_device: str = "") -> Call:
-    """The operand, copied from one device to another; backends of one device have nothing to do."""
+    """The operand, copied from one device to another; in a program for one device it is the operand."""
 
 def dft(
     re_data: Operand,
