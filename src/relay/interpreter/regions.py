@@ -41,6 +41,9 @@ def register_compiler(name: str, generate: Generate | None = None) -> Any:
       to be known.  Compiled programs call it without Python, from several threads at once if the program is
       called so; what it needs has to stay alive.
 
+    A compiler may be told more behind its name: `Compiler="name cpu"` is for `name cpu` if that is
+    registered, and else for `name`.
+
     Without a function, the one that is decorated is registered; a name that is registered again gets the new
     one, for programs that are built from then on.
     """
@@ -81,7 +84,7 @@ class RegionCode:
 
     def generated(self) -> Any:
         """What the code generator makes of the function."""
-        generate = generators.get(self.compiler)
+        generate = generators.get(self.compiler) or generators.get(self.compiler.partition(" ")[0])
         if generate is None:
             near = did_you_mean(self.compiler, generators)
             near = near or f'relay.backend.register_compiler("{self.compiler}", generate) registers one'

@@ -1,6 +1,6 @@
 """Calls that other compilers take, marked where values enter and leave them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from relay.analysis.annotated_regions import compiler_of, is_begin, is_end, target_of
 from relay.ir.expr import Call, Expr, Function, Op, Tuple, TupleGetItem
@@ -53,7 +53,7 @@ def annotate_target(
     return with_definitions(
         mod,
         {
-            v: with_marks(e, names, types, include_non_call_ops)
+            v: with_marks(e, lambda call: taker(call, names), types, include_non_call_ops)
             for v, e in mod.functions.items()
             if not compiler_of(e)
         },
@@ -66,13 +66,13 @@ def marked_graphs(mod: IRModule) -> IRModule:
     return to_graph_normal_form(mod) if has_marks else mod
 
 
-def with_marks(root: Expr, targets: Sequence[str], types: Types, through_tuples: bool) -> Expr:
-    """A definition with marks around what compilers take."""
+def with_marks(root: Expr, takes: Callable[[Call], str], types: Types, through_tuples: bool = True) -> Expr:
+    """A definition with marks around what compilers take; `takes` names the one of a call, or none."""
     inside = inside_composites(root)
     new: dict[Expr, Expr] = {}
     for e in post_order(root):
         children = tuple([new[c] for c in e.children])
-        target = taker(e, targets) if isinstance(e, Call) and e not in inside else ""
+        target = takes(e) if isinstance(e, Call) and e not in inside else ""
         if isinstance(e, Call) and target:
             new[e] = marked_call(e, children[0], target, new, types, through_tuples)
         elif through_tuples and isinstance(e, Tuple) and e not in inside and (target := maker(children)):

@@ -1,5 +1,6 @@
 """Regions for other compilers as definitions, which say who compiles them."""
 
+import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -37,6 +38,8 @@ from relay.typecheck.query import Types
 
 INSIDE = (Op, GlobalVar, Constructor, Function)
 """What a region mentions, and is not given."""
+NO_WORD = r"\W+"
+"""What the name of a compiler may have, and that of a definition may not."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +90,7 @@ def partition_graph(mod: IRModule, *, mod_name: str = "default", bind_constants:
             if not region.computes:
                 joins.update(region.nodes if region.outs else ())
             elif region.outs:
-                name = f"{mod_name}_{region.target}_{v.name_hint}_{region.id}"
+                name = f"{mod_name}_{re.sub(NO_WORD, '_', region.target)}_{v.name_hint}_{region.id}"
                 one = outlined(region, supply.fresh_global(name), bind_constants, types)
                 made[one.name] = one.function
                 found.update(dict.fromkeys(region.outs, one))
