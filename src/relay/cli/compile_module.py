@@ -1,6 +1,6 @@
 """`relay compile FILE`: a program as machine code, in a file, or to be read."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import click
 
@@ -15,6 +15,7 @@ from relay.cli.compile_xla import (
     is_for_xla,
     suffix,
 )
+from relay.cli.devices import device_option
 from relay.cli.files import STDIN, read_module
 from relay.cli.inputs import weights_of_main
 from relay.cli.precision import precision_option, report_options
@@ -98,6 +99,7 @@ KINDS = ("plan", "loops", "llvm", "asm", STABLEHLO, COLLECTIVES, *SUFFIXES)
     "--batch", type=click.Choice(["dynamic"]), help="Compute operators of many calls of a function together."
 )
 @precision_option
+@device_option
 @report_options
 @click.argument("file")
 def compile_module(
@@ -114,6 +116,7 @@ def compile_module(
     weights: str | None,
     batch: str | None,
     precision: str | None,
+    devices: Mapping[str, str] | None,
     report: bool,
     report_all: bool,
 ) -> None:
@@ -133,6 +136,8 @@ def compile_module(
     )
     if target and emit is not None and not is_xla and not as_library:
         raise click.UsageError("--target says what the file is for; --emit writes none")
+    if devices is not None and (target or emit is not None):
+        raise click.UsageError("--device says what targets there are: omit --target and --emit")
     written = written_file(file, output, emit, is_xla=is_xla, as_library=as_library)
     from relay.driver.compilation import build, named_entries, with_batching
 
@@ -152,7 +157,7 @@ def compile_module(
         click.echo(intermediate_code(mod, names, emit, machine, kernels, precision).rstrip("\n"))
         return
     with progress("compiling"):
-        built = build(mod, target or NATIVE, entries=names, precision=precision)
+        built = build(mod, devices or target or NATIVE, entries=names, precision=precision)
     if report or report_all:
         found = built.report()
         click.echo(found.full() if report_all else str(found))

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from relay.cli.calls import changed, command, converted, program_of, takes_data
+from relay.cli.devices import device_option
 from relay.cli.files import COMPILED, FOR_XLA, STDIN
 from relay.cli.inputs import Input, arrange, read_weights
 from relay.cli.outputs import RESULTS, described, save
@@ -33,6 +34,7 @@ Examples:
   relay run model.relay image.npy --weights model.safetensors --output scores.npz
   relay run --backend interpreter model.relay image.npy
   relay run model.relay scale=0.5 data.npz --json
+  relay run model.relay image.npy --device cpu=native --device gpu='xla gpu'
   relay run model.onnx --input image.npy
   relay run model.pt2 --input image.npy
 """
@@ -62,6 +64,7 @@ Examples:
     "--batch", type=click.Choice(["dynamic"]), help="Compute operators of many calls of a function together."
 )
 @precision_option
+@device_option
 @click.option("--input", "more", multiple=True, metavar="VALUE", help="An input, like those of ARGS.")
 @click.argument("file")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
@@ -79,6 +82,7 @@ def run(
     check_nan: bool,
     batch: str | None,
     precision: str | None,
+    devices: Mapping[str, str] | None,
     more: Sequence[str],
 ) -> None:
     """Run the program in FILE (`-` is standard input; or an ONNX model, an exported program of PyTorch,
@@ -98,6 +102,8 @@ def run(
         raise click.UsageError("--trace is for machine code: omit --backend interpreter")
     printed = "--output" if output is not None else "--json" if as_json else ""
     refuse_combinations(file, printed, backend, is_profiled, check_nan, batch, precision)
+    if devices is not None and (file.endswith((COMPILED, FOR_XLA)) or is_profiled or backend != BACKENDS[0]):
+        raise click.UsageError("--device is for programs that are compiled here, and run without a profile")
     name = entry.removeprefix("@")
     by_name = {} if weights is None else read_weights(weights)
     if is_profiled:
@@ -111,7 +117,7 @@ def run(
         mod, main, inputs = program_of(file, name, args, by_name)
         mod = changed(mod, name, check_nan, batch, precision)
         with progress("running"):
-            value = evaluate(mod, name, isinstance(main, Function), inputs, backend)
+            value = evaluate(mod, name, isinstance(main, Function), inputs, backend, devices)
     if output is not None:
         save(output, value)
     elif as_json:
@@ -184,7 +190,12 @@ def run_compiled(file: str, entry: str, args: Sequence[str], by_name: Mapping[st
 
 
 def evaluate(
-    mod: IRModule, entry: str, is_function: bool, inputs: Sequence[Input], backend: str = BACKENDS[0]
+    mod: IRModule,
+    entry: str,
+    is_function: bool,
+    inputs: Sequence[Input],
+    backend: str = BACKENDS[0],
+    devices: Mapping[str, str] | None = None,
 ) -> Any:
     """The value of the definition `entry` on inputs; diagnostics about one point into the rendered call."""
     from relay.interpreter.machine import evaluate as value_of
@@ -204,6 +215,6 @@ def evaluate(
     if isinstance(main, Function) and takes_data(main) and len(mentions) == 1:
         with paused():  # long lists are made, of which none is a cycle
             values = converted(mod, entry, main, inputs)
-            return build(mod, entries=[entry]).program.evaluate(entry, *values)
+            return build(mod, devices or BACKENDS[0], entries=[entry]).program.evaluate(entry, *values)
     fn = call if isinstance(call, Function) else Function((), call, span=call.span)
-    return NativeExecutor(mod).apply(fn, tuple(arrays))
+    return NativeExecutor(mod, devices=devices).apply(fn, tuple(arrays))

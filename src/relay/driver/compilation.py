@@ -16,6 +16,7 @@ from relay.backend.stored import FOR_XLA, is_of_kind
 from relay.diagnostic import did_you_mean, fail
 from relay.driver.arguments import XLA, first_word, with_params
 from relay.driver.compiled_function import CompiledFunction
+from relay.driver.devices import devices_of, host_target, placed
 from relay.ir.expr import Expr, Function, Grad, RelayExpr, replace
 from relay.ir.module import IRModule, expect_module
 from relay.ir.type import FuncType
@@ -135,56 +136,76 @@ def build(
     XLA does not compute as a whole is `xla-unsupported`.  With `matmul_precision="fast"` products of float32
     numbers may lose digits where a device computes them faster so; by default, "highest", they keep them.
 
+    With targets by names of devices, `{"cpu": "native", "gpu": "xla gpu"}`, each operator is computed on the
+    device that `on_device` and `device_copy` say of its values, by the first where they say nothing; control
+    flow is machine code.
+
     Raises `attribute-value`, `donated`, `unknown-precision`, `unknown-target`, `other-machine`,
-    `unknown-input`, `argument-type`, `thread-count`, `no-native-code`, `no-xla`, `unknown-option`,
-    `bad-mesh`, `bad-sharding`, and what is wrong with the program.
+    `unknown-device`, `device-conflict`, `unknown-input`, `argument-type`, `thread-count`, `no-native-code`,
+    `no-xla`, `unknown-option`, `bad-mesh`, `bad-sharding`, and what is wrong with the program.
     """
     is_xla = isinstance(target, str) and first_word(target) == XLA
+    devices = devices_of(target)
     if is_xla:
         refuse_native({"threads": threads})
     else:
         refuse_xla({"mesh": mesh, "shard": shard, "host": host, "matmul_precision": matmul_precision})
-    processors = [] if is_xla else processors_of(target)
+    processors = [] if is_xla else processors_of(target if devices is None else host_target(devices))
     if is_python(mod):
         options = {"target": target, "entries": entries, "opt_level": opt_level}
         options |= {"threads": threads, "cache": cache}
         options |= {"check_nan": check_nan, "batch": batch, "precision": precision}
         options |= {"donate": donate, "mesh": mesh, "host": host, "matmul_precision": matmul_precision}
         return _build_python(as_function(mod), params, shard, options)
-    mod = _module_of(mod) if isinstance(mod, RelayExpr) else expect_module(mod)
-    if params:
-        mod = with_params(mod, params)
-    if check_nan:
-        from relay.pipelines import with_nan_checks
-
-        mod = with_nan_checks(mod)
+    mod = checked(_module_of(mod) if isinstance(mod, RelayExpr) else expect_module(mod), params, check_nan)
     if precision is not None:
         precision_named(precision)
     names = named_entries(mod, entries)
-    if batch is not None:
-        mod = with_batching(mod, names, batch)
-    if donate is not None:
-        mod = with_donation(mod, names, donate)
+    mod = with_batching(mod, names, batch) if batch is not None else mod
+    mod = with_donation(mod, names, donate) if donate is not None else mod
     if is_xla:
         mod = with_attributes(mod, names, {MESH: mesh, SHARD: shard})
         options = {"host": host, "matmul_precision": matmul_precision}
         return _build_for_xla(mod, target, names, opt_level, precision, options)
+    mod = placed(mod, devices, names, opt_level) if devices is not None else mod
+    options = {"level": opt_level, "cache": cache, "precision": precision}
+    return _build_native(mod, names, processors, threads, options)
+
+
+def checked(mod: IRModule, params: Mapping[str, Any] | None, check_nan: bool) -> IRModule:
+    """The module with parameters bound, and with checks for NaN and infinity."""
+    mod = with_params(mod, params) if params else mod
+    if not check_nan:
+        return mod
+    from relay.pipelines import with_nan_checks
+
+    return with_nan_checks(mod)
+
+
+def _build_native(
+    mod: IRModule,
+    names: Sequence[str],
+    processors: Sequence[Processor],
+    threads: int | None,
+    options: Mapping[str, Any],
+) -> CompiledModule:
+    """A module as machine code for processors, one of which is here."""
     context = PassContext.current()
 
     def again() -> "InstrumentedProgram":
         with context:
-            return compile_instrumented(mod, names, opt_level, precision)
+            return compile_instrumented(mod, names, options["level"], options["precision"])
 
     def explain() -> "PrecisionReport":
         from relay.pipelines import in_precision
 
         with context:
-            return in_precision(mod, names, opt_level, precision)[1]
+            return in_precision(mod, names, options["level"], options["precision"])[1]
 
     made: list[Artefact] = []
     for processor in processors:
         with compiling_for(processor):
-            made.append(compile_cached(mod, names, opt_level, cache, precision))
+            made.append(compile_cached(mod, names, options["level"], options["cache"], options["precision"]))
     here = next(one for one in made if one.is_for_this_processor)
     others = [one for one in made if one is not here]
     return callable_module(here, threads, mod, again, explain, others)

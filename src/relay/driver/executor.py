@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from relay.diagnostic import did_you_mean, fail
 from relay.driver.arguments import XLA, first_word, with_params
+from relay.driver.devices import devices_of
 from relay.interpreter.arguments import arrange, convert_argument, inputs
 from relay.interpreter.array_kinds import ArrayLibrary, in_kind, kind_of_arguments
 from relay.interpreter.code import Code
@@ -142,9 +143,9 @@ class CompilingExecutor(Executor):
     """Evaluates expressions over a module by compiling them for a target."""
 
     def __init__(
-        self, mod: IRModule, *, target: str, check_nan: bool = False, batch: str | None = None
+        self, mod: IRModule, *, target: Any, check_nan: bool = False, batch: str | None = None
     ) -> None:
-        """`mod` has the definitions."""
+        """`mod` has the definitions; `target` is one that `relay.build` takes."""
         super().__init__(mod, check_nan=check_nan)
         self.target = target
         self.batch = batch
@@ -159,7 +160,8 @@ class CompilingExecutor(Executor):
         """An entry of a module, compiled."""
         from relay.driver.compilation import build
 
-        return build(mod, self.target, entries=[entry], check_nan=self.check_nan, batch=self.batch)
+        compile_for: Callable[..., Any] = build
+        return compile_for(mod, self.target, entries=[entry], check_nan=self.check_nan, batch=self.batch)
 
     def result(self, built: Any, args: Sequence[Any]) -> Any:
         """The value of a compiled program on arguments."""
@@ -221,9 +223,16 @@ class CompilingExecutor(Executor):
 class NativeExecutor(CompilingExecutor):
     """Evaluates expressions over a module by compiling them to machine code."""
 
-    def __init__(self, mod: IRModule, *, check_nan: bool = False, batch: str | None = None) -> None:
-        """`mod` has the definitions."""
-        super().__init__(mod, target="native", check_nan=check_nan, batch=batch)
+    def __init__(
+        self,
+        mod: IRModule,
+        *,
+        devices: Mapping[str, Any] | None = None,
+        check_nan: bool = False,
+        batch: str | None = None,
+    ) -> None:
+        """`mod` has the definitions; `devices` are targets by the names that the program places values by."""
+        super().__init__(mod, target=devices or "native", check_nan=check_nan, batch=batch)
 
     def result(self, built: "CompiledModule", args: Sequence[Any]) -> Any:
         """The value of a compiled program on arguments."""
@@ -244,14 +253,15 @@ def create_executor(
     whose `evaluate()` is that function.
 
     `native` compiles programs to machine code, and so do the other names that people know (`graph`, `vm`,
-    `aot`).  `xla` compiles them by XLA for the `device` "cpu", "gpu" or "tpu", or what JAX finds.  `debug`,
-    or `interpreter`, is the reference interpreter, which gives the same values.  `params` binds parameters of
+    `aot`).  `xla` compiles them by XLA for the `device` "cpu", "gpu" or "tpu", or what JAX finds.  With
+    targets by names of devices, machine code and XLA compute together, as in `relay.build`.  `debug`, or
+    `interpreter`, is the reference interpreter, which gives the same values.  `params` binds parameters of
     `@main` by name.  With `check_nan`, the first operator that makes a NaN or an infinity
     fails with `not-finite`, derivatives included.  With `batch="dynamic"`, programs that are compiled
     compute operators of many calls of a function together.
 
-    Raises `attribute-value`, `unknown-executor`, `unknown-target`, `unknown-input`, `argument-type`,
-    `no-xla`.
+    Raises `attribute-value`, `unknown-executor`, `unknown-target`, `unknown-device`, `unknown-input`,
+    `argument-type`, `no-xla`.
     """
     if kind not in EXECUTORS:
         fail(
@@ -260,7 +270,11 @@ def create_executor(
             hint=did_you_mean(str(kind), EXECUTORS) or f"there are {', '.join(EXECUTORS)}",
         )
     places = ("cpu", *ACCELERATORS, XLA) if kind == XLA else PLACES
-    for where in (device, target):
+    devices = devices_of(target)
+    if devices is not None and (kind == XLA or kind in INTERPRETERS):
+        hint = 'machine code runs such programs: the executor "native"'
+        fail("unknown-target", f"the executor `{kind}` runs on one device", hint=hint)
+    for where in (device, None if devices is not None else target):
         if where is not None and first_word(where) not in places:
             known = "`cpu`, `gpu` or `tpu`" if kind == XLA else "`cpu`"
             fail("unknown-target", f"programs cannot run on `{where}`", hint=f"omit it, or use {known}")
@@ -281,7 +295,7 @@ def create_executor(
     elif kind in INTERPRETERS:
         made = Executor(whole, check_nan=check_nan)
     else:
-        made = NativeExecutor(whole, check_nan=check_nan, batch=batch)
+        made = NativeExecutor(whole, devices=devices, check_nan=check_nan, batch=batch)
     made.main = main
     return made
 

@@ -12,7 +12,7 @@ from relay.backend.xla.entries import Entries
 from relay.backend.xla.hybrid import HybridMachine
 from relay.backend.xla.layout import OneDevice, OverMesh
 from relay.backend.xla.parameters import Parameters
-from relay.backend.xla.platforms import first_device, kind_of, load_jax, mesh_of
+from relay.backend.xla.platforms import kind_and_number, load_jax, mesh_of, named_device
 from relay.backend.xla.program import MATMUL_PRECISIONS, Program
 from relay.backend.xla.report import MANY_FORMS, Report
 from relay.backend.xla.visible import shows_references
@@ -187,15 +187,17 @@ def build_for_xla(
     """A program for devices that XLA compiles for; the `host` may compute what XLA does not, except on a mesh
     (`no-xla`, `unknown-target`, `unknown-precision`, `bad-mesh`, `bad-sharding`, `donated`).
     """
-    kind = kind_of(target)
+    kind, number = kind_and_number(target)
     if matmul_precision not in MATMUL_PRECISIONS:
         hint = did_you_mean(str(matmul_precision), MATMUL_PRECISIONS) or 'it is "highest" or "fast"'
         fail("unknown-precision", f"`matmul_precision` cannot be {matmul_precision!r}", hint=hint)
     source = mod.copy()  # the program stays what it is, whatever becomes of the module
     typed = infer(mod)
     shardings = {name: sharding_of(typed, name) for name in entries}
+    if number is not None and any(shardings.values()):
+        fail("bad-mesh", f"`{target}` is one device", hint=f"a mesh is over several: the target `xla {kind}`")
     program = Program(optimize_for_xla(mod, entries, level, precision), load_jax(), matmul_precision)
-    device = first_device(kind)
+    device = named_device(target)
     moves = not shows_references(program.mod, program.types, entries)
     hybrid = HybridMachine(program, device)
     batching = BatchingMachine(program, device, moves=moves)

@@ -34,14 +34,36 @@ def version_of(jax: Any) -> tuple[int, ...]:
 
 def kind_of(target: object) -> str | None:
     """The kind of device that a target like `xla gpu` names, None for any (`unknown-target`)."""
-    _, *kinds = str(target).split()
-    if not kinds:
-        return None
-    if len(kinds) > 1 or kinds[0] not in KINDS:
+    return kind_and_number(target)[0]
+
+
+def kind_and_number(target: object) -> tuple[str | None, int | None]:
+    """The kind of device that a target names, and which of them, as in `xla gpu:1` (`unknown-target`)."""
+    _, *words = str(target).split()
+    if not words:
+        return None, None
+    kind, colon, number = words[0].partition(":")
+    if len(words) > 1 or kind not in KINDS or (colon and not number.isdecimal()):
         names = [f"xla {kind}" for kind in KINDS]
-        hint = did_you_mean(str(target), ["xla", *names]) or f"use `xla`, or one of {', '.join(names)}"
+        hint = did_you_mean(str(target), ["xla", *names])
+        hint = hint or f"use `xla`, or one of {', '.join(names)}; `xla gpu:1` is the second GPU"
         fail("unknown-target", f"programs cannot be compiled for `{target}`", hint=hint)
-    return kinds[0]
+    return kind, int(number) if colon else None
+
+
+def named_device(target: object) -> Any:
+    """The device that a target names; the first of its kind, or of those that JAX prefers, where it names
+    none (`no-xla`, `unknown-target`).
+    """
+    kind, number = kind_and_number(target)
+    first = first_device(kind)
+    there = load_jax().devices(kind)
+    if number is not None and number >= len(there):
+        last = f"the last one is `xla {kind}:{len(there) - 1}`"
+        hint = f"{last}; for more on a CPU, set XLA_FLAGS=--xla_force_host_platform_device_count={number + 1}"
+        many = f"{len(there)} {kind} device{'s' if len(there) > 1 else ''}"
+        fail("unknown-target", f"JAX finds {many} on this machine", hint=hint if kind == "cpu" else last)
+    return there[number] if number is not None else first
 
 
 def first_device(kind: str | None) -> Any:
@@ -56,10 +78,15 @@ def first_device(kind: str | None) -> Any:
 
 def is_there(kind: str) -> bool:
     """Whether there is a device of a kind."""
+    return count_of(kind) > 0
+
+
+def count_of(kind: str) -> int:
+    """How many devices of a kind, or of a platform such as `cuda`, there are."""
     try:
-        return bool(load_jax().devices(kind))
+        return len(load_jax().devices(kind))
     except RuntimeError:
-        return False
+        return 0
 
 
 def mesh_of(sharding: Sharding, kind: str | None) -> Any:
