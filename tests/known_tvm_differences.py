@@ -19,8 +19,6 @@ DIFFERS = {
     "relay.image.affine_grid": "`target_shape` has to be given",
     "relay.annotation.compiler_begin": "`compiler` may be left out",
     "relay.annotation.compiler_end": "`compiler` may be left out",
-    "relay.annotation.function_on_device": "gives the function: all is on the processor",
-    "relay.annotation.on_device": "marks, and moves nothing: all is on the processor",
     "relay.qnn.op.requantize_config": "holds for what is built inside, not for what is lowered inside",
     "relay.transform.AnnotateTarget": "what no compiler takes has no marks, and nothing ends at `let`",
     "relay.transform.ConvertLayout": "transposes where it would call `layout_transform`, but for blocks",

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 from relay.diagnostic import fail
@@ -21,6 +22,17 @@ OTHER_NAMES = {
     "cl": "opencl", "sdaccel": "opencl", "aocl": "opencl", "mtl": "metal",
 }  # fmt: skip
 """Kinds of targets and short names, by the kind of device that they run on."""
+ACCELERATORS = {"cuda": "gpu", "rocm": "gpu"}
+"""Kinds of devices that XLA compiles for, by its own names."""
+
+
+def accelerators(kind: str) -> list[str]:
+    """The targets of the devices of a kind that XLA finds on this machine, in order."""
+    if kind not in ACCELERATORS or find_spec("jax") is None:
+        return []
+    from relay.backend.xla.platforms import count_of
+
+    return [f"xla {ACCELERATORS[kind]}:{i}" for i in range(count_of(kind))]
 
 
 @dataclass(frozen=True)
@@ -38,7 +50,8 @@ class Device:
     @property
     def exist(self) -> bool:
         """Whether programs can run on it."""
-        return self.kind == "cpu" and self.device_id == 0
+        on_host = self.kind == "cpu" and self.device_id == 0
+        return on_host or self.device_id < len(accelerators(self.kind))
 
     def sync(self) -> None:
         """Nothing: calls are done when they return."""
@@ -74,9 +87,7 @@ def checked(given: Device | Sequence[Device] | None) -> Device:
     several: Sequence[Any] = [given] if given is None or isinstance(given, Device) else given
     for one in several:
         if one is not None and not device(one).exist:
-            hint = (
-                'use `tvm.cpu()`; `relay.build(mod, "xla gpu")` of Relay itself runs programs on accelerators'
-            )
+            hint = "use `tvm.cpu()`; `tvm.cuda()` is a GPU that JAX finds, where it is installed for one"
             fail("unknown-target", f"programs cannot run on `{one}`", hint=hint)
     return cpu()
 

@@ -3,7 +3,9 @@
 from importlib import import_module
 from typing import Any
 
-from relay.ir.expr import Expr, Function, Op
+from relay.diagnostic import fail
+from relay.ir.bind import substitute
+from relay.ir.expr import Expr, Function, Op, Var, replace
 from relay.ir.type import TensorType
 from relay.op import op as own
 
@@ -18,7 +20,7 @@ def get(name: str) -> Op:
 def on_device(
     body: Expr, device: Any = None, constrain_result: bool = False, constrain_body: bool = True
 ) -> Expr:
-    """An expression marked with where it is computed, which changes nothing: all is computed here."""
+    """An expression marked with where it is computed, and, if `constrain_result`, with where its value is."""
     from relay.op import on_device as mark
 
     return mark(body, str(device or ""), constrain_result, constrain_body)
@@ -32,9 +34,19 @@ def device_copy(data: Expr, src_device: Any, dst_device: Any) -> Expr:
 
 
 def function_on_device(function: Function, param_devices: Any, result_device: Any) -> Function:
-    """A function as it is: parameters and results are all on the processor."""
-    del param_devices, result_device
-    return function
+    """A function whose parameters and result are on these devices."""
+    if len(param_devices) != len(function.params):
+        fail(
+            "argument-count",
+            f"{len(param_devices)} devices are given for {len(function.params)} parameters",
+            function.span,
+            hint="give one for each",
+        )
+    pairs = zip(function.params, param_devices, strict=True)
+    placed: dict[Var, Expr] = {p: on_device(p, where) for p, where in pairs}
+    return replace(
+        function, body=on_device(substitute(function.body, placed), result_device, constrain_result=True)
+    )
 
 
 def segment_sum(data: Expr, segment_ids: Expr, num_segments: int) -> Expr:

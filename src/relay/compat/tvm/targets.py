@@ -1,11 +1,11 @@
 """Targets: the processor, and names of others, which are refused where a program is built for them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, cast
 
-from relay.compat.tvm.devices import OTHER_NAMES, Device, device
+from relay.compat.tvm.devices import ACCELERATORS, OTHER_NAMES, Device, accelerators, cpu, device
 
 __all__ = [
     "CompilationConfig", "Target", "TargetKind", "arm_cpu", "create", "cuda", "intel_graphics",
@@ -150,15 +150,31 @@ def make_compilation_config(ctxt: Any, target: Any, target_host: Any = None) -> 
 def target_for(given: Any) -> Any:
     """What `relay.build` is given for a target: "native" for any of this machine's, else its name.
 
-    A list or a dict of targets by devices is each of them; None is the target that is entered.
+    A list or a dict of targets by devices is each of them; None is the target that is entered.  Where there
+    are accelerators among them, it is a dict of targets by the names of devices, `cuda(0)`, on the first of
+    which is what is not placed: on the accelerator, if it is the only target.
     """
     if isinstance(given, Mapping):
         given = list(given.values())  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-    if isinstance(given, list | tuple):
-        several = {target_for(one): None for one in given}  # pyright: ignore[reportUnknownVariableType]
-        return next(iter(several)) if len(several) == 1 else list(several)
+    several = cast("Sequence[Any]", given) if isinstance(given, list | tuple) else [given]
+    targets = list(dict.fromkeys([one_target(one) for one in several]))
+    kinds = [t for t in targets if accelerators(t)]
+    if not kinds:
+        return targets[0] if len(targets) == 1 else targets
+    devices = {f"{kind}({i})": t for kind in kinds for i, t in enumerate(accelerators(kind))}
+    others = [t for t in targets if t not in kinds]
+    host = {str(cpu()): others[0] if others else "native"}
+    return {**host, **devices} if others else {**devices, **host}
+
+
+def one_target(given: Any) -> str:
+    """The name of a target: "native" for this processor, the kind of an accelerator, or what is given."""
     target = given if given is not None else Target.current()
     name = "native" if target is None else str(target).partition(" ")[0]
     if isinstance(target, Device):
         name = target.kind
-    return "native" if name in OTHER_NAMES and device(name).exist else str(target or name)
+    if name not in OTHER_NAMES and name not in ACCELERATORS:
+        return str(target or name)
+    kind = device(name).kind
+    exists = device(name).exist
+    return str(target or name) if not exists else "native" if kind == "cpu" else kind

@@ -41,8 +41,8 @@ def partition_devices(
     }
     <BLANKLINE>
     def @default_xla_gpu_main_0(
-      %x0: Tensor[(2,), float32], Compiler="xla gpu", global_symbol="default_xla_gpu_main_0", Primitive=1,
-      Inline=1
+      %x0: Tensor[(2,), float32], Compiler="xla gpu", global_symbol="default_xla_gpu_main_0",
+      Primitive=1, Inline=1
     ) -> Tensor[(2,), float32] {
       exp(%x0)
     }
