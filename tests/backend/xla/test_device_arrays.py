@@ -36,6 +36,47 @@ def test_results_stay_on_the_device_and_are_arguments_again() -> None:
     assert step(W, B, X, on_device=False)[1].flags.writeable
 
 
+class OnGpu:
+    """A tensor of another library on a GPU, which an array of JAX stands for here."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+        self.dtype, self.shape = array.dtype, array.shape
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 2, 0
+
+
+def test_tensors_of_other_libraries_on_a_device_are_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    taken: list[OnGpu] = []
+
+    def from_dlpack(x: OnGpu) -> Any:
+        taken.append(x)
+        return x.array
+
+    monkeypatch.setattr(jax.dlpack, "from_dlpack", from_dlpack)
+    step = relay.build(relay.parse(STEP), "xla")
+    w = OnGpu(jax.numpy.asarray(W))
+    for a, c in zip(step(w, B, X), step(W, B, X), strict=True):
+        np.testing.assert_array_equal(a, c)
+    assert isinstance(step.put(w=w), jax.Array)
+    assert taken == [w, w]
+    with pytest.raises(relay.RelayError, match="argument-type"):
+        step(OnGpu(jax.numpy.ones(5)), B, X)
+
+
+def test_a_tensor_that_cannot_be_taken_is_a_diagnostic(monkeypatch: pytest.MonkeyPatch) -> None:
+    def from_dlpack(x: OnGpu) -> Any:
+        raise BufferError("it requires a gradient")
+
+    monkeypatch.setattr(jax.dlpack, "from_dlpack", from_dlpack)
+    step = relay.build(relay.parse(STEP), "xla")
+    with pytest.raises(relay.RelayError, match="argument-type"):
+        step(OnGpu(jax.numpy.asarray(W)), B, X)
+
+
 def test_arrays_on_the_device_are_checked_by_their_types() -> None:
     step = relay.build(relay.parse(STEP), "xla")
     w, b = step.put(w=W, b=B)

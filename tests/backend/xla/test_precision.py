@@ -54,7 +54,8 @@ def test_short_floats_are_multiplied_as_they_are_and_added_up_in_float32(precisi
         operands, _, result = line.rpartition("->")
         assert operands.count(dtype) == 2
         assert "xf32>" in result
-    np.testing.assert_allclose(found, relay.build(relay.parse(TEXT), precision=precision)(*ARGS), 1e-2, 1e-2)
+    wanted = relay.build(relay.parse(TEXT), precision=precision)(*ARGS)
+    assert np.abs(found - wanted).max() < 1e-2 * np.abs(wanted).max()
 
 
 @pytest.mark.parametrize("precision", ["highest", "fast"])

@@ -12,8 +12,22 @@ from relay.backend.xla.shapes import shape_of
 
 ON_DEVICE = "on_device"
 """The argument of a call that leaves its results on the device."""
+DLPACK_CPU = 1
+"""The memory of this process, as DLPack numbers kinds of devices."""
 ONE = Structure((1, LEAF))
 """The structure of one tensor as the only argument."""
+
+
+def of_jax(jax: Any, x: Any) -> Any:
+    """A tensor of another library that lies on a device, as an array of JAX of the same memory; other values
+    as they are.
+    """
+    if is_on_device(x) or not hasattr(x, "__dlpack_device__") or x.__dlpack_device__()[0] == DLPACK_CPU:
+        return x
+    try:
+        return jax.dlpack.from_dlpack(x)
+    except (BufferError, RuntimeError, TypeError, ValueError):
+        return x
 
 
 def stand_ins(x: Any) -> tuple[Any, Sequence[Any]]:

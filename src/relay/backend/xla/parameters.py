@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from relay.backend.xla.data import flatten
-from relay.backend.xla.device_arrays import ON_DEVICE, placed, put_back, stand_ins, types_of
+from relay.backend.xla.device_arrays import ON_DEVICE, of_jax, placed, put_back, stand_ins, types_of
 from relay.backend.xla.host_operators import is_on_device
 from relay.backend.xla.layout import Layout
 from relay.backend.xla.program import xla_context
@@ -63,6 +63,9 @@ class Parameters:
         if any(is_on_device(x) and x.is_deleted() for x in leaves):
             self.refuse_given_up([p.name for p in code.function.params], arguments)
         types = types_of(leaves, structure)
+        if types is None:
+            leaves = [of_jax(self.jax, x) for x in leaves]
+            arguments, types = structure(*leaves), types_of(leaves, structure)
         if types is not None and types in self.known_types:
             return arguments
         given = [stand_ins(x) for x in arguments]
@@ -99,7 +102,7 @@ class Parameters:
                     f"its parameters are {names}" if params else "it has none"
                 )
                 fail("unknown-input", f"the program has no parameter `{name}`", hint=hint)
-            given, there = stand_ins(self.joined(x, name) if are_parts else x)
+            given, there = stand_ins(self.joined(x, name) if are_parts else of_jax(self.jax, x))
             where = f"@{self.name.name_hint}"
             value = convert_argument(where, params[name], given, sizes, self.machine.mod)
             values.append(self.placed(put_back(value, there), name))

@@ -68,8 +68,8 @@ def diagonal_of(x: Matrix) -> Expr:
 class EigH(MatrixOperator):
     """`(w, v)`: the eigenvalues `(..., n)` of symmetric matrices, ascending, and eigenvectors as columns.
 
-    They are those of `(a + a.T) / 2`, so cotangents are symmetric.  Signs of vectors are LAPACK's.
-    Where eigenvalues are equal, the derivative of the vectors is infinite or NaN.
+    They are those of `(a + a.T) / 2`, so cotangents are symmetric.  Signs of vectors are LAPACK's; a GPU may
+    give others.  Where eigenvalues are equal, the derivative of the vectors is infinite or NaN.
 
     relay> linalg.eigh([[2.0, 0.0], [0.0, 1.0]]).0
     [1.0, 2.0]
@@ -158,8 +158,8 @@ class SVD(MatrixOperator):
     """`(u, s, vh)` with `(u * s[..., None, :]) @ vh == a`, the singular values descending.
 
     Matrices `(..., m, n)` have orthonormal columns `(..., m, k)`, singular values `(..., k)` and orthonormal
-    rows `(..., k, n)`, with `k = min(m, n)`.  Signs of vectors are LAPACK's.  Where singular values
-    are equal, the derivative of the vectors is infinite or NaN.
+    rows `(..., k, n)`, with `k = min(m, n)`.  Signs of vectors are LAPACK's; a GPU may give others.
+    Where singular values are equal, the derivative of the vectors is infinite or NaN.
 
     relay> linalg.svd([[0.0, 3.0], [2.0, 0.0]]).1
     [3.0, 2.0]
