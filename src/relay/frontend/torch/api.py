@@ -32,7 +32,8 @@ def from_pytorch(
 ) -> TorchProgram:
     """A PyTorch module as `mod, params`: a module with a `@main`, and parameters that are not part of it.
 
-    `model` is an `nn.Module` with example inputs, an `ExportedProgram`, or the path of one that was saved.
+    `model` is an `nn.Module` with example inputs, one of TorchScript as far as PyTorch converts it, an
+    `ExportedProgram`, or the path of one that was saved.
     `kwargs`, `dynamic_shapes` and `strict` are those of `torch.export.export`; a `Dim` becomes a symbolic
     dimension of its name.  Weights are constants, or with `freeze_params=False` parameters of `@main`; they
     share PyTorch's memory.  The result can be called on tensors, as the module.

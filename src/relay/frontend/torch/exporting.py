@@ -1,6 +1,7 @@
 """Exported programs: from modules, in operators that have conversions."""
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from relay.diagnostic import fail
@@ -13,21 +14,15 @@ def exported(
     model: Any, example_inputs: Any, kwargs: Mapping[str, Any] | None, dynamic_shapes: Any, strict: bool
 ) -> Any:
     """The exported program of a module; one that is given is taken as it is (`torch-export`)."""
-    try:
-        torch = pytorch()
-    except ImportError:
-        fail(
-            "cannot-read",
-            "reading modules of PyTorch needs the package `torch`",
-            hint="pip install 'relay-ir[torch]'",
-        )
+    torch = installed_pytorch()
     if isinstance(model, torch.export.ExportedProgram):
         return model
     if isinstance(model, str) or hasattr(model, "__fspath__"):
         from relay.frontend.torch.archive import read_exported
 
         return read_exported(model)
-    if not isinstance(model, torch.nn.Module):
+    is_script = isinstance(model, torch.jit.ScriptModule | torch.jit.ScriptFunction)
+    if not isinstance(model, torch.nn.Module) and not is_script:
         fail(
             "torch-export",
             f"a value of type {type(model).__name__} is not a module, an exported program or its path",
@@ -36,6 +31,8 @@ def exported(
     if example_inputs is None and kwargs is None:
         fail("torch-export", "exporting a module needs example inputs", hint="from_pytorch(module, (x,))")
     args = (example_inputs,) if isinstance(example_inputs, torch.Tensor) else tuple(example_inputs or ())
+    if is_script:
+        model = from_script(model, args, kwargs)
     try:
         with torch.no_grad():
             return torch.export.export(
@@ -44,6 +41,34 @@ def exported(
     except Exception as error:  # what it raises is not a type of its own
         said = str(error).strip().split("\n\n")[0]
         fail("torch-export", f"torch.export cannot export the module: {said}", hint=CAUSES)
+
+
+def installed_pytorch() -> Any:
+    """PyTorch (`cannot-read` where it is not installed)."""
+    try:
+        return pytorch()
+    except ImportError:
+        fail(
+            "cannot-read",
+            "reading modules of PyTorch needs the package `torch`",
+            hint="pip install 'relay-ir[torch]'",
+        )
+
+
+def from_script(model: Any, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> Any:
+    """A module that can be exported, of one of TorchScript, traced or scripted (`torch-export`)."""
+    hint = "pass the torch.nn.Module that it was made of by torch.jit.trace or torch.jit.script"
+    try:
+        converter: Any = pytorch("torch._export.converter").TS2EPConverter
+    except (ImportError, AttributeError):
+        fail("torch-export", f"PyTorch {pytorch().__version__} does not convert TorchScript", hint=hint)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # buffers that the converter fills in
+            return converter(model, tuple(args), dict(kwargs or {})).convert().module()
+    except Exception as error:  # what it raises is not a type of its own
+        said = str(error).strip().partition("\n")[0] or type(error).__name__
+        fail("torch-export", f"PyTorch cannot convert this TorchScript: {said}", hint=hint)
 
 
 CAUSES = "torch.export.export(module, inputs) says more; draft_export shows every cause"
