@@ -160,6 +160,31 @@ def test_rounding_of_requantisations_built_inside(tvm: Any) -> None:
     ]  # fmt: skip
 
 
+def test_layouts_are_followed_as_functions_say(tvm: Any) -> None:
+    relay = tvm.relay
+    from relay.compat.tvm.relay.transform.infer_layout_utils import InferCorrectLayoutOutput
+
+    blocks = tvm.tir.layout("NCHW16c")
+    assert (blocks.name, blocks.index_of("c"), blocks.index_of("d")) == ("NCHW16c", 4, -1)
+    assert (blocks.factor_of("C"), blocks.factor_of("N")) == (16, -1)
+    asked = []
+
+    @relay.op.op.register_infer_correct_layout("nn.relu", level=11)
+    def infer(attrs: Any, new_in_layouts: Any, old_in_layouts: Any, old_in_types: Any) -> Any:
+        asked.append((new_in_layouts[0], old_in_layouts[0]))
+        found = tvm.tir.layout(new_in_layouts[0])
+        return InferCorrectLayoutOutput([found], [found], attrs)
+
+    x, w = relay.var("x", shape=(1, 56, 56, 64)), relay.var("w", shape=(3, 3, 64, 64))
+    y = relay.nn.relu(relay.nn.conv2d(x, w, kernel_size=(3, 3), data_layout="NHWC", kernel_layout="HWIO"))
+    try:
+        out = relay.transform.ConvertLayout({"nn.conv2d": ["NCHW", "default"]})(typed(tvm, [x, w], y))
+    finally:
+        relay.op.get("nn.relu").reset_attr("FInferCorrectLayout")
+    assert asked == [("NCHW", "NHWC")]
+    assert str(out["main"].body.op.name) == "transpose"
+
+
 def test_sparse_convolutions_and_open_batches(tvm: Any) -> None:
     relay = tvm.relay
     x, w = relay.var("x", shape=(1, 4, 4, 3)), relay.var("w", shape=(1, 1, 3, 6))

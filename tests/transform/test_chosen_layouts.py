@@ -8,9 +8,11 @@ from relay.diagnostic import RelayError
 from relay.ir.walk import post_order
 from relay.testing.temp_op_attr import TempOpAttr
 from relay.transform import ConvertLayout, LayoutConfig
+from relay.transform.infer_layout_utils import InferCorrectLayoutOutput
 from transform.cases import program, verified
 
 KEY = "FTVMConvertOpLayout"
+FOLLOWS = "FInferCorrectLayout"
 CHAIN = """
 def @main(%x: Tensor[(1, 4, 6, 6), f32], %w: Tensor[(8, 4, 3, 3), f32], %v: Tensor[(8, 8, 1, 1), f32],
           %b: Tensor[(8,), f32]) {
@@ -143,3 +145,30 @@ def test_numbers_go_on_from_one_module_to_the_next():
         assert LayoutConfig.current is config
         config.reset()
         assert layouts(converted({"nn.conv2d": ["NHWC", "default"]})) == ["NHWC"] * 3
+
+
+def test_a_function_says_how_an_operator_follows():
+    seen = []
+
+    def stays(attrs, new_in_layouts, old_in_layouts, old_in_types):
+        seen.append((list(new_in_layouts), list(old_in_layouts), [t.shape for t in old_in_types]))
+        return InferCorrectLayoutOutput(old_in_layouts, old_in_layouts[:1], attrs)
+
+    def follows(attrs, new_in_layouts, old_in_layouts, old_in_types):
+        return InferCorrectLayoutOutput(new_in_layouts, new_in_layouts, attrs)
+
+    desired = {"nn.conv2d": ["NHWC", "default"]}
+    moved = len(calls(converted(desired), "transpose"))
+    with TempOpAttr("nn.relu", FOLLOWS, stays):
+        out = converted(desired)
+    assert seen == [(["NHWC"], ["NCHW"], [(1, 8, 6, 6)])]
+    assert len(calls(out, "transpose")) == moved + 2
+    with TempOpAttr("nn.relu", FOLLOWS, follows):
+        assert str(converted(desired)) == str(converted(desired))
+        assert len(calls(converted(desired), "transpose")) == moved
+
+
+@pytest.mark.parametrize("said", [None, InferCorrectLayoutOutput(["NHW"], ["NHW"], None)])
+def test_what_a_function_must_say_of_layouts(said):
+    with TempOpAttr("nn.relu", FOLLOWS, lambda *_: said), pytest.raises(RelayError, match="bad-layout"):
+        ConvertLayout({"nn.conv2d": ["NHWC", "default"]})(program(CHAIN))

@@ -31,7 +31,8 @@ from relay.op.qnn import arithmetic as qnn_arithmetic
 from relay.op.qnn import convert as qnn_convert
 from relay.op.qnn import functions as qnn_functions
 from relay.op.qnn import product as qnn_product
-from relay.op.op import OpPattern, register_alter_op_layout, register_convert_op_layout, register_legalize
+from relay.op.op import OpPattern, register_alter_op_layout, register_convert_op_layout
+from relay.op.op import register_infer_correct_layout, register_legalize
 from relay.op.op import register_mixed_precision_conversion, register_op_attr, register_pattern
 from relay.op.op import register_stateful
 from relay.op.registry import get, operator
@@ -40,7 +41,8 @@ from relay.op.vision import anchors, nms, regions, suppression
 
 __all__ = [
     "Column", "OpPattern", "const", "get", "op", "operator", "register_alter_op_layout",
-    "register_convert_op_layout", "register_legalize", "register_mixed_precision_conversion",
+    "register_convert_op_layout", "register_infer_correct_layout", "register_legalize",
+    "register_mixed_precision_conversion",
     "register_op_attr", "register_pattern", "register_stateful", "relation",
 ]  # fmt: skip
 

@@ -10,6 +10,7 @@ __all__ = [
     "get",
     "register_alter_op_layout",
     "register_convert_op_layout",
+    "register_infer_correct_layout",
     "register_legalize",
     "register_mixed_precision_conversion",
     "register_op_attr",
@@ -43,3 +44,11 @@ def register_mixed_precision_conversion(op_name: str, func: Any = None, level: i
     of its result, which makes no difference: results are rounded where they are read.
     """
     return register_op_attr(op_name, "FTVMMixedPrecisionConversionType", func, level)
+
+
+def register_infer_correct_layout(op_name: str, infer_layout: Any = None, level: int = 10) -> Any:
+    """Say how an operator works where `ConvertLayout` has changed its operands' layouts:
+    `infer_layout(attrs, new_in_layouts, old_in_layouts, old_in_types)` is a
+    `relay.transform.infer_layout_utils.InferCorrectLayoutOutput`.
+    """
+    return register_op_attr(op_name, "FInferCorrectLayout", infer_layout, level)

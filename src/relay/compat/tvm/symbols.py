@@ -4,8 +4,11 @@ from typing import Any
 
 from relay.ir.type import TypeVar
 from relay.ir.type_base import Kind
+from relay.op.layout import layout_of
 
-__all__ = ["FloatImm", "IntImm", "SizeVar", "StringImm", "Var", "const", "size_var", "var"]
+__all__ = [
+    "FloatImm", "IntImm", "Layout", "SizeVar", "StringImm", "Var", "const", "layout", "size_var", "var",
+]  # fmt: skip
 
 
 class _IsInteger(type):
@@ -63,6 +66,32 @@ class StringImm(str):
     def value(self) -> str:
         """The text."""
         return str(self)
+
+
+class Layout(str):
+    """The order of axes, a letter for each: `layout("NCHW")`."""
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str:
+        """The text."""
+        return str(self)
+
+    def index_of(self, axis: str) -> int:
+        """Where a letter stands; -1 where it does not."""
+        found = layout_of(str(self))
+        letters = [] if found is None else [a if factor == 0 else a.lower() for a, factor in found.axes]
+        return letters.index(axis) if axis in letters else -1
+
+    def factor_of(self, axis: str) -> int:
+        """The size of the blocks that an axis is in; -1 if it is in none."""
+        found = layout_of(str(self))
+        sizes = [] if found is None else [factor for a, factor in found.axes if factor and a == axis.upper()]
+        return sizes[0] if sizes else -1
+
+
+layout = Layout
 
 
 class _IsDimension(type):

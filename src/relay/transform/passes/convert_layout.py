@@ -17,6 +17,7 @@ from relay.transform.passes.algebra_shapes import SHAPES
 from relay.transform.passes.blocked_layouts import in_blocks, is_blocked
 from relay.transform.passes.convert_op_layout import Chosen, chosen_by_user
 from relay.transform.passes.dead_code import dead_code
+from relay.transform.passes.inferred_layouts import inferred_by_user, is_inferred_by_user, letters_of
 from relay.transform.passes.layout_changes import can_have, change, kernel_that_stays
 from relay.transform.passes.layout_config import LayoutConfig
 from relay.transform.passes.layout_propagation import Turned, Turning
@@ -62,7 +63,8 @@ def convert_layout(mod: IRModule, *, desired_layouts: dict[str, list[str]] | Non
     `f(attrs, inputs, types, desired_layouts)` is given the operator with its attributes, the operands, their
     types, and the list of `desired_layouts`; it returns a call of the operands whose layouts are others, an
     expression of the same type, or None to leave the call alone.  `LayoutConfig(skip_layers=...)` leaves
-    calls of `nn.conv2d` by their numbers.  Raises `bad-layout` and `type-mismatch`.
+    calls of `nn.conv2d` by their numbers, and a function of `relay.op.register_infer_correct_layout` says how
+    an operator works on operands in other layouts.  Raises `bad-layout` and `type-mismatch`.
 
     >>> show(convert_layout, '''
     ... def @main(%x: Tensor[(1, 3, 8, 8), f32], %w: Tensor[(4, 3, 3, 3), f32], %b: Tensor[(4,), f32]) {
@@ -88,7 +90,7 @@ def convert_layout(mod: IRModule, *, desired_layouts: dict[str, list[str]] | Non
     for v, e in mod.functions.items():
         if not has_layouts(e, wanted):
             continue
-        made = Turning(e, types, rule_for(wanted, stay)).run()
+        made = Turning(e, types, rule_for(wanted, stay, letters_of(e))).run()
         new[v] = anf(made, types) if ANF.is_known_of(mod, v) else made
     turned = with_definitions(mod, new)
     is_chosen = any(callable(layouts) for layouts in (wanted or {}).values())
@@ -143,8 +145,8 @@ def has_layouts(root: Expr, wanted: Wanted) -> bool:
     )
 
 
-def rule_for(wanted: Wanted, stay: AbstractSet[Expr]) -> Rule:
-    """What becomes of a call of an operator, if layouts are wanted of some."""
+def rule_for(wanted: Wanted, stay: AbstractSet[Expr], letters: Mapping[int, str]) -> Rule:
+    """What becomes of a call of an operator, if layouts are wanted of some; `letters` are those of now."""
 
     def rule(w: Turning, e: Call) -> Turned | None:
         op: Any = e.attrs
@@ -160,6 +162,8 @@ def rule_for(wanted: Wanted, stay: AbstractSet[Expr]) -> Rule:
         if asked is not None:
             make = change[op]
             return None if make is None else make(w, e, *asked)
+        if is_inferred_by_user(e):
+            return inferred_by_user(w, e, letters)
         follow = turning[op]
         return None if follow is None else follow(w, e)
 
