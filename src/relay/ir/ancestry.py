@@ -28,11 +28,17 @@ def common(a: D, b: D) -> D:
     """The lowest node that both are, or are below."""
     if a.depth < b.depth:
         a, b = b, a
-    while a.depth > b.depth:
-        a = a.jump if a.jump.depth >= b.depth else _up(a)
+    a = ancestor(a, b.depth)
     while a is not b:
         a, b = (a.jump, b.jump) if a.jump is not b.jump else (_up(a), _up(b))
     return a
+
+
+def ancestor(d: D, depth: int) -> D:
+    """The node at a depth that a node is, or is below; the node itself where that is no deeper."""
+    while d.depth > depth:
+        d = d.jump if d.jump.depth >= depth else _up(d)
+    return d
 
 
 def _up(d: D) -> D:

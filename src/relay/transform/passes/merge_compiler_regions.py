@@ -1,11 +1,12 @@
 """Regions for other compilers that are next to each other, as one."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from relay.analysis.annotated_regions import AnnotatedRegion, AnnotatedRegionSet, is_end
-from relay.ir.expr import Call, Expr, Let, LetRec, Var
+from relay.ir.ancestry import ancestor
+from relay.ir.expr import Call, Expr, Function, Let, LetRec
 from relay.ir.module import IRModule
-from relay.ir.scope import Scope, scopes
+from relay.ir.scope import Places, Scope, places
 from relay.ir.walk import post_order
 from relay.transform.passes.annotate_target import marked_graphs
 from relay.transform.rewriting.definitions import with_definitions
@@ -68,7 +69,9 @@ def steps_of(root: Expr, regions: AnnotatedRegionSet) -> Mapping[Unit, tuple[int
 
     Regions of one compiler with the same number have nothing of another between them, for that would count.
     """
-    where = scopes(root)
+    found = places(root)
+    where = found.where
+    before, bodies = waits(root, found)
     parts: dict[Unit, dict[Unit, None]] = {}
 
     def unit(e: Expr) -> Unit:
@@ -76,9 +79,12 @@ def steps_of(root: Expr, regions: AnnotatedRegionSet) -> Mapping[Unit, tuple[int
 
     for e in post_order(root):
         needed = parts.setdefault(unit(e), {})
-        needed.update(dict.fromkeys([u for c in e.children if (u := unit(c)) is not unit(e)]))
-    for var, before in bound_after(root).items():
-        parts.setdefault(var, {}).update(dict.fromkeys(map(unit, before)))
+        for c in e.children:
+            u = unit(c)
+            if u is not unit(e) and not (c in bodies and is_inside(where[e], bodies[c])):
+                needed[u] = None
+    for var, values in before.items():
+        parts.setdefault(var, {}).update(dict.fromkeys(map(unit, values)))
     steps: dict[Unit, tuple[int, Place]] = {}
     for u in in_order(parts):
         here: Place = ("", None)
@@ -89,21 +95,32 @@ def steps_of(root: Expr, regions: AnnotatedRegionSet) -> Mapping[Unit, tuple[int
     return steps
 
 
-def bound_after(root: Expr) -> Mapping[Expr, Sequence[Expr]]:
-    """For each variable of a `let` what is evaluated before it has its value: this, and the `let` around."""
+def is_inside(scope: Scope, bodies: Set[Scope]) -> bool:
+    """Whether a scope is in one of several, which are at one depth."""
+    return ancestor(scope, next(iter(bodies)).depth) in bodies
+
+
+def waits(root: Expr, found: Places) -> tuple[Mapping[Expr, Sequence[Expr]], Mapping[Expr, Set[Scope]]]:
+    """For each variable of a `let` what is evaluated before it has its value: this, and the `let` around.
+
+    And the bodies of its functions, if these are that: inside of them, it waits for nothing more.
+    """
     before: dict[Expr, list[Expr]] = {}
+    bodies: dict[Expr, Set[Scope]] = {}
     for e in post_order(root):
-        if isinstance(e, Let):
-            before.setdefault(e.var, []).append(e.value)
-        if isinstance(e, Let | LetRec) and isinstance(e.body, Let | LetRec):
-            for var in bound_by(e.body):
-                before.setdefault(var, []).extend(bound_by(e))
-    return before
-
-
-def bound_by(e: Let | LetRec) -> Sequence[Var]:
-    """The variables that a `let` binds."""
-    return e.vars if isinstance(e, LetRec) else (e.var,)
+        if not isinstance(e, Let | LetRec):
+            continue
+        own, values = (e.vars, e.values) if isinstance(e, LetRec) else ((e.var,), (e.value,))
+        first, *others = own
+        before.setdefault(first, []).extend(values)
+        before |= {var: [first] for var in others}
+        inside = {scope for f in values if isinstance(f, Function) for scope in found.inner[f]}
+        if inside:
+            bodies |= dict.fromkeys(own, inside)
+        if isinstance(e.body, Let | LetRec):
+            following = e.body.vars[0] if isinstance(e.body, LetRec) else e.body.var
+            before.setdefault(following, []).append(first)
+    return before, bodies
 
 
 def in_order(parts: Mapping[Unit, Mapping[Unit, None]]) -> Iterator[Unit]:
