@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from relay.analysis.donation import DONATE, donated_params
 from relay.analysis.sharding import MESH, SHARD
@@ -11,12 +11,12 @@ from relay.backend.native.host.artefact import Artefact, read_artefact
 from relay.backend.native.host.cache import compile_cached, compile_instrumented
 from relay.backend.native.host.compiled_module import CompiledModule, callable_module, own_entries
 from relay.backend.native.llvm.jit import Processor, compiling_for
-from relay.backend.native.llvm.processors import NATIVE, missing_here, names, processor_named
 from relay.backend.stored import FOR_XLA, is_of_kind
-from relay.diagnostic import did_you_mean, fail
+from relay.diagnostic import fail
 from relay.driver.arguments import XLA, first_word, with_params
 from relay.driver.compiled_function import CompiledFunction
 from relay.driver.devices import devices_of, host_target, placed
+from relay.driver.targets import TARGETS, processors_of, refuse_native, refuse_xla
 from relay.ir.expr import Expr, Function, Grad, RelayExpr, replace
 from relay.ir.module import IRModule, expect_module
 from relay.ir.type import FuncType
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from relay.backend.xla.built import XlaModule
     from relay.backend.xla.exported import ExportedModule
     from relay.transform.passes.precision_report import PrecisionReport
-
-TARGETS = ("native", "llvm", "cpu")
-"""Names that all stand for this processor."""
 
 
 @overload
@@ -226,22 +223,6 @@ def _build_for_xla(
     return build_for_xla(mod, target, names, opt_level, precision, **given)
 
 
-def refuse_native(options: Mapping[str, Any]) -> None:
-    """Refuse options of machine code for a program of XLA (`unknown-option`)."""
-    for name, value in options.items():
-        if value is not None:
-            hint = 'it is one of machine code: omit it, or the target "xla"'
-            fail("unknown-option", f"programs for XLA have no option `{name}`", hint=hint)
-
-
-def refuse_xla(options: Mapping[str, Any]) -> None:
-    """Refuse options of programs for XLA for machine code (`unknown-option`)."""
-    for name, value in options.items():
-        if value is not None:
-            hint = 'it is one of the target "xla": `relay.build(mod, "xla", ...)`'
-            fail("unknown-option", f"machine code has no option `{name}`", hint=hint)
-
-
 def with_attributes(mod: IRModule, entries: Sequence[str], attrs: Mapping[str, Any]) -> IRModule:
     """The module with attributes of its entries that are given."""
     given = {k: v for k, v in attrs.items() if v is not None}
@@ -252,33 +233,6 @@ def with_attributes(mod: IRModule, entries: Sequence[str], attrs: Mapping[str, A
         if isinstance(f, Function):
             out.functions[v] = replace(f, attrs={**f.attrs, **given})
     return out
-
-
-def processors_of(target: Any) -> list[Processor]:
-    """The processors that a program is compiled for, those that can do the most first; this machine's is one
-    of those that can run some of it (`unknown-target`, `other-machine`).
-    """
-    is_one = isinstance(target, str) or not isinstance(target, Sequence)
-    several: list[Any] = [target] if is_one else list(cast("Sequence[Any]", target))
-    found: dict[Processor, None] = {}
-    for one in several:
-        word = first_word(one)
-        if word == XLA:
-            hint = 'it is a target by itself: `relay.build(mod, "xla")`, `relay run --backend xla`'
-            fail("unknown-target", f"`{one}` is not a processor that machine code is for", hint=hint)
-        known = processor_named(NATIVE if word in TARGETS else word)
-        if known is None:
-            from relay.backend.native.library.targets import library_hint
-
-            hint = did_you_mean(str(one), (*TARGETS, XLA, *names())) or library_hint(word)
-            hint = hint or f"omit it, or use one of {', '.join(names())}"
-            fail("unknown-target", f"programs cannot be compiled for `{one}`", hint=hint)
-        found[known] = None
-    made = sorted(found, key=lambda processor: -len(processor.features))
-    if made and not all(map(missing_here, made)):
-        return made
-    lacks = f": {', '.join(missing_here(made[-1])[:4])}" if made else ""
-    fail("other-machine", f"none of the targets is for this processor{lacks}", hint='add `"native"` to them')
 
 
 def with_batching(mod: IRModule, entries: Sequence[str], batch: Any) -> IRModule:
