@@ -8,10 +8,6 @@ from relay.driver.arguments import XLA, first_word
 from relay.interpreter.regions import register_compiler
 from relay.ir.expr import Function
 from relay.ir.module import IRModule
-from relay.pipelines import optimize
-from relay.transform.passes.partition_devices import partition_devices
-from relay.transform.rewriting.pipeline import RulePass
-from relay.transform.rewriting.registry import rules
 from relay.typecheck.infer import infer
 
 
@@ -41,6 +37,11 @@ def placed(
     Derivatives are written out and simplified before: they are computed where the values that they are of
     are.  Raises `device-conflict`, `unknown-device`, `unknown-target`, `no-xla`.
     """
+    from relay.pipelines import optimize
+    from relay.transform.passes.partition_devices import partition_devices
+    from relay.transform.rewriting.pipeline import RulePass
+    from relay.transform.rewriting.registry import rules
+
     compilers = {str(name): str(t) if first_word(t) == XLA else "" for name, t in devices.items()}
     for target in dict.fromkeys(filter(None, compilers.values())):
         check_device(target)

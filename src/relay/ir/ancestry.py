@@ -35,7 +35,7 @@ def common(a: D, b: D) -> D:
 
 
 def ancestor(d: D, depth: int) -> D:
-    """The node at a depth that a node is, or is below; the node itself where that is no deeper."""
+    """The node at a depth that a node is, or is below; a node above that depth itself."""
     while d.depth > depth:
         d = d.jump if d.jump.depth >= depth else _up(d)
     return d
