@@ -111,6 +111,21 @@ def test_derivatives_are_computed_where_values_are(called):
     assert set(called) <= set(made)
 
 
+def test_regions_beside_calls_that_are_batched(called):
+    text = """
+    def @region(%a: Tensor[(2,), f32], %b: Tensor[(2,), f32], Compiler="noting", global_symbol="region") {
+      %a + %b * 0.5f
+    }
+    def @f(%n: i32, %x: Tensor[(2,), f32]) -> Tensor[(2,), f32] {
+      if (%n == 0) { %x } else { let %y = @f(%n - 1, %x); @region(tanh(%y) * %y, sin(%y)) }
+    }
+    def @main(%n: i32, %x: Tensor[(2,), f32]) { @f(%n, %x) }
+    """
+    found = relay.build(program(text), batch="dynamic")(np.int32(2), X)
+    np.testing.assert_allclose(found, program(text).evaluate("main", np.int32(2), X), rtol=1e-6)
+    assert called == ["region"] * 4
+
+
 @pytest.mark.parametrize(("source", "target"), [("cpu", "gpu"), ("gpu", "cpu")])
 def test_cotangents_go_back(source, target):
     copy = f'device_copy(%x, src_device="{source}", dst_device="{target}")'

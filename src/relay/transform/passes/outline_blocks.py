@@ -5,6 +5,7 @@ batched as a program runs (`batch="dynamic"`).
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from relay.analysis.annotated_regions import compiler_of
 from relay.analysis.blocks import Chain, Statement, Uses, operands
 from relay.analysis.shared_values import SharedValues
 from relay.ir.equal import structural_equal
@@ -48,7 +49,9 @@ def outline_blocks(mod: IRModule, entries: Collection[GlobalVar]) -> tuple[IRMod
     block, in which `vmap` is still to be expanded.
     """
     this = Outliner(mod, entries)
-    new: dict[GlobalVar, Expr] = {v: run(this.inner(e)) for v, e in mod.functions.items()}
+    new: dict[GlobalVar, Expr] = {
+        v: e if compiler_of(e) else run(this.inner(e)) for v, e in mod.functions.items()
+    }
     return with_definitions(mod, {**new, **this.blocks}), IRModule(this.rows, mod.type_definitions)
 
 

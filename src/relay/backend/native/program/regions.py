@@ -10,6 +10,7 @@ from relay.backend.native.memory.tensors import element, new_tensor, set_element
 from relay.backend.native.program.atoms import Atoms
 from relay.backend.native.program.program import Program, emit_return
 from relay.backend.native.program.python_calls import called
+from relay.backend.native.program.recording import force
 from relay.interpreter.regions import is_of_known_sizes
 from relay.ir.expr import Function
 from relay.ir.type import TensorType, Type
@@ -26,6 +27,8 @@ class RegionCall(Atoms):
 
     def piece(self) -> Piece:
         """The code; it owns what it is given."""
+        for p in self.fn.params:
+            force(self.program, self.code, self.types(p), self.values[p])
         given = [v for p in self.fn.params for v in self.values[p]]
         types = [self.returned, *[p.type_annotation for p in self.fn.params]]
         if all(map(is_of_known_sizes, types)):
