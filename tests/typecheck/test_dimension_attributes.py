@@ -31,8 +31,7 @@ NO_SIZES = {
     "windows of sums over channels and of signals, whose code is made for one size": "size n_fft win_length",
     "bits, and numbers of fixed point": "bits data_bits weight_bits activation_bits multiplier shift seed "
     "cubic_exclude",
-    "tiles and blocks that weights were transformed for, by numbers": "tile_size convolution_algorithm tile_N "
-    "tile_K",
+    "tiles and blocks that weights were transformed for": "tile_size tile_N tile_K convolution_algorithm",
     "limits to how many boxes are kept": "top_k max_detections max_detections_per_class num_classes "
     "rpn_min_size rpn_pre_nms_top_n rpn_post_nms_top_n",
 }
