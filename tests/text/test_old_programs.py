@@ -1,5 +1,7 @@
 """Programs of version 0.0.5 as users have them load, compute what NumPy says, and come back from print."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -171,6 +173,7 @@ def test_references_trees_and_numbers_of_all_types(backend):
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_where_another_compiler_keeps_values(backend):
+    assert 'on_device(%x, virtual_device="cpu(0)", constrain_result=True)' in str(program("devices"))
     x = uniform(5, 7)
     np.testing.assert_allclose(ran(backend, program("devices"), x), np.exp(x), rtol=1e-6)
 
@@ -190,3 +193,15 @@ def test_examples_come_back_from_the_old_dialect_or_are_refused():
     special = [monomorphize(mod) for mod in whole]
     expressed = [p.stem for p, mod in zip(EXAMPLES * 2, whole + special, strict=True) if survives(mod, p)]
     assert len(expressed) >= 10, expressed
+
+
+def test_devices_in_json_are_nodes():
+    mod = relay.parse('def @main(%x: float32) { on_device(exp(%x), virtual_device="gpu") }')
+    graph = json.loads(relay.save_json(mod))
+    node = {"type_key": "VirtualDevice", "attrs": {"device_type_int": "2", "virtual_device_id": "1"}}
+    for one in graph["nodes"]:
+        attrs = one.get("attrs", {})
+        if attrs.get("virtual_device") == "gpu":
+            attrs["virtual_device"] = str(len(graph["nodes"]))
+    found = relay.load_json(json.dumps({**graph, "nodes": [*graph["nodes"], node]}))
+    assert 'virtual_device="cuda(1)"' in str(found)

@@ -293,7 +293,7 @@ def _make_module(r: Reader, i: int) -> IRModule:
 MAKERS: Makers = {
     "Array": _make_array, "Map": _map, "StrMap": _map, "IntImm": _int,
     "FloatImm": lambda r, i: float(r.plain(i, "value")),
-    "String": lambda r, i: r.string(i),
+    "String": lambda r, i: r.string(i), "VirtualDevice": lambda r, i: r.string(i),
     "Op": _op, "Call": _call, "Var": _var, "Id": lambda r, i: r.name(i), "Constant": _make_constant,
     "GlobalVar": lambda r, i: GlobalVar(r.name(i), span=r.span(i)),
     "Tuple": lambda r, i: Tuple(_several(RelayExpr, r, i, "fields"), span=r.span(i)),

@@ -14,13 +14,14 @@ from relay.ir import dim
 from relay.ir.expr import Op, RelayExpr
 from relay.op.attribute import Size, attribute_types
 from relay.op.registry import registry
+from relay.text.device_names import device_name
 from relay.text.json_arrays import decode
 from relay.text.json_schema import CALL, FIELDS, IGNORED, is_dimension, is_reference, short_key
 from relay.text.literals import short
 
 COLUMNS_PER_LINE = 1 << 20
 ELSEWHERE = frozenset(
-    {"Source", "SourceMap", "SequentialSpan", "VirtualDevice", "Target", "GlobalInfo", "Executor", "Runtime"}
+    {"Source", "SourceMap", "SequentialSpan", "Target", "GlobalInfo", "Executor", "Runtime"}
 )
 """What says where another compiler found a program, and how it is to run it."""
 _CONTAINERS = ("Array", "Map", "StrMap")
@@ -154,8 +155,10 @@ class Reader:
         return value
 
     def string(self, i: int) -> str | None:
-        """The text that node `i` is; None if it is none."""
+        """The text that node `i` is, the name of a device too; None for anything else."""
         node = self.nodes[i]
+        if self.key(i) == "VirtualDevice":
+            return device_name(self.attrs(i))
         if self.key(i) not in ("String", "runtime.String"):
             return None
         text = node.get("repr_str", "")

@@ -6,16 +6,14 @@ from importlib.util import find_spec
 from typing import Any
 
 from relay.diagnostic import fail
+from relay.text.device_names import KINDS
 
 __all__ = [
     "Device", "cl", "context", "cpu", "cuda", "device", "ext_dev", "gpu", "hexagon", "metal", "mtl", "opencl",
     "rocm", "vpi", "vulkan", "webgpu",
 ]  # fmt: skip
 
-NUMBERS = {
-    "cpu": 1, "cuda": 2, "opencl": 4, "vulkan": 7, "metal": 8, "vpi": 9, "rocm": 10, "ext_dev": 12,
-    "hexagon": 14, "webgpu": 15,
-}  # fmt: skip
+NUMBERS = {kind: number for number, kind in KINDS.items()}
 """The numbers of kinds of devices, as DLPack and scripts have them."""
 OTHER_NAMES = {
     "llvm": "cpu", "c": "cpu", "stackvm": "cpu", "native": "cpu", "nvptx": "cuda", "gpu": "cuda",
