@@ -133,6 +133,12 @@ def test_cotangents_go_back(source, target):
     assert f'src_device="{target}", dst_device="{source}"' in str(mod)
 
 
+def test_a_compiler_is_a_name():
+    with pytest.raises(RelayError) as failure:
+        passes.PartitionDevices(compilers={"gpu": 3})(program("def @main(%x: f32) { exp(%x) }"))
+    assert failure.value.codes == ("option-value",)
+
+
 def test_a_device_without_a_compiler_is_an_error():
     text = 'def @main(%x: f32) { on_device(exp(%x), virtual_device="tpu") }'
     with pytest.raises(RelayError) as failure:

@@ -48,6 +48,9 @@ def partition_devices(
     }
     """
     known = compilers or {}
+    for name, compiler in known.items():
+        if not isinstance(compiler, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            fail("option-value", f"the compiler of the device `{name}` is a name, not {compiler!r:.60}")
     mod = to_graph_normal_form(mod)
     devices, types = Devices(mod), Types(mod)
     takers: dict[Expr, str] = {}
