@@ -59,6 +59,14 @@ def test_without_a_gpu_the_target_keeps_its_name(tvm: Any, monkeypatch: pytest.M
     assert failure.value.codes == ("unknown-target",)
 
 
+def test_targets_are_given(tvm: Any) -> None:
+    for given in ([], {}):
+        for take in (target_for, lambda x: tvm.target.make_compilation_config(None, x)):
+            with pytest.raises(own.RelayError) as failure:
+                take(given)
+            assert failure.value.codes == ("unknown-target",)
+
+
 def test_functions_on_devices(tvm: Any) -> None:
     relay = tvm.relay
     x, y = relay.var("x", shape=(2,)), relay.var("y", shape=(2,))

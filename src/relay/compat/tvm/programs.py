@@ -160,6 +160,6 @@ def optimize(
 
 
 def load_module(path: Any, fmt: str = "") -> Program:
-    """A program that `export_library` has written (`cannot-read`, `not-compiled`)."""
+    """A program that `export_library` has written (`cannot-read`, `bad-artefact`, `other-machine`)."""
     del fmt
     return Program(load_compiled(path))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self, cast
 
 from relay.compat.tvm.devices import ACCELERATORS, OTHER_NAMES, Device, accelerators, cpu, device
+from relay.diagnostic import fail
 
 __all__ = [
     "CompilationConfig", "Target", "TargetKind", "arm_cpu", "create", "cuda", "intel_graphics",
@@ -140,9 +141,7 @@ class CompilationConfig:
 def make_compilation_config(ctxt: Any, target: Any, target_host: Any = None) -> CompilationConfig:
     """The targets of a program: `target` is one, a list of them, or a dict by device."""
     del ctxt
-    one: Any = list(target.values()) if isinstance(target, Mapping) else target  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-    every: list[Any] = list(one) if isinstance(one, list | tuple) else [one]  # pyright: ignore[reportUnknownArgumentType]
-    several = tuple([Target(t) for t in every])
+    several = tuple([Target(t) for t in each_target(target)])
     host = Target(target_host or several[0].host or "llvm")
     return CompilationConfig(host, several, several[0] if len(several) == 1 else None)
 
@@ -154,10 +153,7 @@ def target_for(given: Any) -> Any:
     are accelerators among them, it is a dict of targets by the names of devices, `cuda(0)`, on the first of
     which is what is not placed: on the accelerator, if it is the only target.
     """
-    if isinstance(given, Mapping):
-        given = list(given.values())  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-    several = cast("Sequence[Any]", given) if isinstance(given, list | tuple) else [given]
-    targets = list(dict.fromkeys([one_target(one) for one in several]))
+    targets = list(dict.fromkeys([one_target(one) for one in each_target(given)]))
     kinds = [t for t in targets if accelerators(t)]
     if not kinds:
         return targets[0] if len(targets) == 1 else targets
@@ -165,6 +161,17 @@ def target_for(given: Any) -> Any:
     others = [t for t in targets if t not in kinds]
     host = {str(cpu()): others[0] if others else "native"}
     return {**host, **devices} if others else {**devices, **host}
+
+
+def each_target(given: Any) -> Sequence[Any]:
+    """The targets that are given as one, a list or a dict by device (`unknown-target` for none)."""
+    if not isinstance(given, Mapping | list | tuple):
+        return [given]
+    named = cast("Mapping[Any, Any]", given).values() if isinstance(given, Mapping) else ()
+    several = [*named] or [*cast("Sequence[Any]", given)]
+    if not several:
+        fail("unknown-target", "no target is given", hint='give one, such as "llvm"')
+    return several
 
 
 def one_target(given: Any) -> str:
