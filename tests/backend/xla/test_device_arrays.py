@@ -77,6 +77,16 @@ def test_a_tensor_that_cannot_be_taken_is_a_diagnostic(monkeypatch: pytest.Monke
         step(OnGpu(jax.numpy.asarray(W)), B, X)
 
 
+def test_a_tensor_that_is_nowhere_is_a_diagnostic() -> None:
+    class Nowhere(OnGpu):
+        def __dlpack_device__(self) -> tuple[int, int]:
+            raise ValueError("a tensor without memory")
+
+    step = relay.build(relay.parse(STEP), "xla")
+    with pytest.raises(relay.RelayError, match="argument-type"):
+        step(Nowhere(jax.numpy.asarray(W)), B, X)
+
+
 def test_arrays_on_the_device_are_checked_by_their_types() -> None:
     step = relay.build(relay.parse(STEP), "xla")
     w, b = step.put(w=W, b=B)

@@ -22,10 +22,10 @@ def of_jax(jax: Any, x: Any) -> Any:
     """A tensor of another library that lies on a device, as an array of JAX of the same memory; other values
     as they are.
     """
-    if is_on_device(x) or not hasattr(x, "__dlpack_device__") or x.__dlpack_device__()[0] == DLPACK_CPU:
+    if is_on_device(x) or not hasattr(x, "__dlpack_device__"):
         return x
     try:
-        return jax.dlpack.from_dlpack(x)
+        return x if x.__dlpack_device__()[0] == DLPACK_CPU else jax.dlpack.from_dlpack(x)
     except (BufferError, RuntimeError, TypeError, ValueError):
         return x
 
