@@ -1,0 +1,155 @@
+"""Programs that compute the cases of truths, and what their results are away from the right ones."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import relay
+from relay.ir.build import const
+from relay.ir.dtype import dtype_name
+from relay.ir.expr import Call, Expr, Function, GlobalVar, Grad, Op, Tuple, TupleGetItem, Var
+from relay.ir.module import IRModule
+from relay.op.arrays import array_type
+from truths.base import TRUTHS, Case
+from truths.distance import distances, is_apart
+
+SHOWN = 6
+"""Elements that a message names."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A case in a program: the operator, its parameters and the places of its results."""
+
+    name: str
+    case: Case
+    arguments: list[Any]
+
+
+def cases_of(names: Sequence[str], long: bool) -> list[tuple[str, Case]]:
+    """Return the cases of some operators."""
+    return [(name, case) for name in names for cases in TRUTHS[name] for case in cases(long)]
+
+
+def failures(names: Sequence[str], long: bool = False) -> list[str]:
+    """Return a line for each result of some operators that is too far from the truth."""
+    cases = cases_of(names, long)
+    lines = [line for program in ("debug", "native") for line in _run(program, cases)]
+    more = [(name, case) for name, case in cases if case.threads != (1,)]
+    for threads in sorted({n for _, case in more for n in case.threads} - {1}):
+        lines += _run("native", [(name, case) for name, case in more if threads in case.threads], threads)
+    return lines
+
+
+def _run(executor: str, cases: Sequence[tuple[str, Case]], threads: int = 1) -> Iterator[str]:
+    """Compare the results of cases that are computed together."""
+    mod, main, arguments = IRModule(), [], []
+    for i, (name, case) in enumerate(cases):
+        results, params, values = _declared(mod, i, name, case)
+        main.append((results, params))
+        arguments += values
+    mod["main"] = Function(tuple(p for _, ps in main for p in ps), Tuple(tuple(r for r, _ in main)))
+    if executor == "native":
+        results = relay.build(mod, threads=threads, cache=False)(*arguments)
+    else:
+        results = relay.create_executor(executor, mod).evaluate()(*arguments)
+    where = executor if threads == 1 else f"{executor}, {threads} threads"
+    for (name, case), result in zip(cases, results, strict=True):
+        yield from _compared(f"{name} ({where})", case, result)
+
+
+def _declared(mod: IRModule, number: int, name: str, case: Case) -> tuple[Expr, list[Var], list[Any]]:
+    """Add the functions of a case to a module; return a call of them, its parameters and arguments."""
+    values = [x for i, x in enumerate(case.operands) if i not in case.fixed]
+    fresh = iter([Var(f"x{number}_{i}", array_type(x)) for i, x in enumerate(values)])
+    xs = [const(x) if i in case.fixed else next(fresh) for i, x in enumerate(case.operands)]
+    params = [x for x in xs if isinstance(x, Var)]
+    call = Call(Op.get(name), tuple(xs), dict(case.attrs))
+    if case.slopes is None:
+        return call, params, values
+    weights = [] if case.weights is None else _leaves(case.weights)
+    ws = [Var(f"w{number}_{i}", array_type(w)) for i, w in enumerate(weights) if w is not None]
+    function = GlobalVar(f"weighed{number}")
+    mod[function.name_hint] = Function((*params, *ws), _weighed(call, case.weights, iter(ws)))
+    slopes = TupleGetItem(Call(Grad("grad", function), (*params, *ws)), 1)
+    return Tuple((call, slopes)), [*params, *ws], [*values, *[w for w in weights if w is not None]]
+
+
+def _weighed(call: Expr, weights: Any, ws: Iterator[Var]) -> Expr:
+    if weights is None:
+        return call
+    if not isinstance(weights, tuple):
+        return relay.multiply(call, next(ws))
+    parts = [relay.multiply(TupleGetItem(call, i), next(ws)) for i, w in enumerate(weights) if w is not None]
+    return Tuple(tuple(parts))
+
+
+def _leaves(x: Any) -> list[Any]:
+    return list(x) if isinstance(x, tuple) else [x]
+
+
+def _compared(title: str, case: Case, result: Any) -> Iterator[str]:
+    """Compare the result of one case, and its derivatives."""
+    value, slopes = (result, ()) if case.slopes is None else result
+    if case.value is not None:
+        yield from _apart(title, case, value, case.value, case.scale, case.ulps)
+    if case.slopes is None:
+        return
+    places = iter(slopes)
+    for i, right in enumerate(case.slopes):
+        slope = None if i in case.fixed else next(places)
+        if right is not None:
+            scale = None if case.slope_scales is None else case.slope_scales[i]
+            yield from _apart(f"{title}, derivative {i}", case, slope, right, scale, case.slope_ulps)
+
+
+def _apart(title: str, case: Case, value: Any, right: Any, scale: Any, ulps: float) -> Iterator[str]:
+    """Yield a line if one of the elements is too far away."""
+    if isinstance(right, tuple):
+        scales = scale if isinstance(scale, tuple) else (None,) * len(right)
+        for i, (v, r, s) in enumerate(zip(value, right, scales, strict=True)):
+            if r is not None:
+                yield from _apart(f"{title}.{i}", case, v, r, s, ulps)
+        return
+    value, right = np.asarray(value), np.asarray(right)
+    if value.shape != right.shape:
+        yield f"{title}{_attributes(case)}: the shape is {value.shape}, right is {right.shape}"
+        return
+    wrong = np.argwhere(is_apart(value, right, ulps, scale))
+    if not len(wrong):
+        return
+    yield (
+        f"{title}{_attributes(case)} of {dtype_name(value.dtype)}: {len(wrong)} of {value.size} elements are "
+        f"over {ulps:g} ulps away:" + "".join(_worst(case, value, right, scale, wrong))
+    )
+
+
+def _worst(case: Case, value: Any, right: Any, scale: Any, wrong: Any) -> Iterator[str]:
+    """Describe the elements that are furthest away."""
+    places = [tuple(int(i) for i in place) for place in wrong]
+    is_number = value.dtype.kind not in "biuSUO"
+    away = distances(value, right, scale) if is_number else np.zeros(value.shape)
+    for place in sorted(places, key=lambda p: -away[p])[:SHOWN]:
+        shown = ", ".join(_operand(x, place, value.shape) for x in case.operands)
+        distance = f" ({away[place]:.3g} ulps)" if is_number else ""
+        yield f"\n    at {place} of ({shown}): {value[place]}, right is {_short(right[place])}{distance}"
+
+
+def _operand(x: Any, place: tuple[int, ...], shape: tuple[int, ...]) -> str:
+    array = None if isinstance(x, tuple) else np.asarray(x)
+    if array is not None and array.shape == shape:
+        return repr(array[place].item())
+    return "..." if array is None or array.size > 12 else str(array.tolist())
+
+
+def _short(x: Any) -> str:
+    try:
+        return f"{np.longdouble(x):.9g}" if not hasattr(x, "_mpf_") else f"{float(x):.9g}"
+    except (TypeError, ValueError, OverflowError):
+        return str(x)
+
+
+def _attributes(case: Case) -> str:
+    return f" {dict(case.attrs)}" if case.attrs else ""
