@@ -13,10 +13,13 @@ Frame: TypeAlias = tuple[list[Instruction], int, list[Any], int]
 INNERMOST_LINES, OUTERMOST_LINES = 6, 3
 """How many lines of a long backtrace are shown at either end."""
 
+TOO_LARGE = ("array is too big", "iterator is too large", "Maximum allowed dimension exceeded")
+"""NumPy's messages for arrays larger than memory can be, which it raises as `ValueError`."""
+
 
 def located(error: BaseException, stack: Sequence[Frame]) -> BaseException:
     """The error to raise: a `RelayError` with span and backtrace, or the exception itself with a note."""
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or (isinstance(error, ValueError) and str(error).startswith(TOO_LARGE)):
         error = RelayError(
             Diagnostic(
                 "out-of-memory",
@@ -34,7 +37,7 @@ def located(error: BaseException, stack: Sequence[Frame]) -> BaseException:
     return error
 
 
-def _memory_message(error: MemoryError) -> str:
+def _memory_message(error: Exception) -> str:
     """NumPy says how much it wanted."""
     text = str(error)
     return f"out of memory: {text[0].lower()}{text[1:]}" if text else "out of memory"

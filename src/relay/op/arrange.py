@@ -9,13 +9,13 @@ import numpy
 from relay.ir.dim import minimum
 from relay.ir.expr import Expr, constant
 from relay.ir.type import Dim, TensorType, Type
-from relay.op.axes import attribute_fault, axes_of, axis_of
+from relay.op.axes import as_index, attribute_fault, axes_of, axis_of
 from relay.op.base import ANY_NUMBER, INTEGRAL, Array, Numpy, Operator, sample
 from relay.op.batching import axis_moved, merged, row_rank, same, shifted, stretched, with_row_rank
-from relay.op.derivative import const_like, zeros_like
+from relay.op.derivative import const_like, tensor_type, zeros_like
 from relay.op.kind import Derivative, Fusion
 from relay.op.native import Loops, View
-from relay.op.numeric import apply
+from relay.op.numeric import apply, index_numbers
 from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement, shaped_like
@@ -78,7 +78,7 @@ class ReverseSequence(Rearrangement):
 
     def reference(self, np: Numpy, data: Array, seq_lengths: Array) -> Array:
         x = np.moveaxis(data, (self.batch_axis, self.seq_axis), (0, 1))
-        length = np.minimum(np.asarray(seq_lengths).astype(numpy.int64), x.shape[1])[:, None]
+        length = np.minimum(as_index(np, seq_lengths), x.shape[1])[:, None]
         place = np.arange(x.shape[1])[None, :]
         at = np.where(place < length, length - 1 - place, place)
         found = np.take_along_axis(x, at.reshape(at.shape + (1,) * (x.ndim - 2)), 1)
@@ -140,7 +140,7 @@ class SequenceMask(Rearrangement):
 
     def reference(self, np: Numpy, data: Array, valid_length: Array) -> Array:
         places = np.arange(data.shape[self.axis])
-        lengths = np.asarray(valid_length).astype(numpy.int64)
+        lengths = as_index(np, valid_length)
         valid = places[:, None] < lengths if self.axis == 0 else places < lengths[:, None]
         mask = valid.reshape(valid.shape + (1,) * (data.ndim - 2))
         return np.where(mask, data, np.asarray(self.mask_value).astype(data.dtype))
@@ -150,7 +150,8 @@ class SequenceMask(Rearrangement):
         axis = self.axis + which[0]
         ones = apply("ones_like", apply("cast", data, dtype="int64"))
         places = apply("cumsum", ones, axis=axis, exclusive=True)
-        lengths = apply("expand_dims", apply("cast", valid_length, dtype="int64"), axis=self.axis + which[1])
+        lengths = index_numbers(valid_length, tensor_type(valid_length).dtype)
+        lengths = apply("expand_dims", lengths, axis=self.axis + which[1])
         if rank > 2:
             lengths = apply("expand_dims", lengths, axis=2 + which[1], num_newaxis=rank - 2)
         return apply("where", apply("less", places, lengths), data, const_like(self.mask_value, data))
@@ -194,7 +195,8 @@ class Trilu(Rearrangement):
     def reference(self, np: Numpy, data: Array, k: Array) -> Array:
         m, n = data.shape[-2:]
         above = numpy.arange(int(n)) - numpy.arange(int(m))[:, None]
-        kept = above >= k if self.upper else above <= k
+        edge = as_index(np, k)
+        kept = above >= edge if self.upper else above <= edge
         return np.where(kept, data, np.zeros_like(data))
 
     def batch(self, n: Dim, which: Sequence[Any], data: Expr, k: Expr) -> Expr:
@@ -202,7 +204,7 @@ class Trilu(Rearrangement):
             return self(data, k)
         ones = apply("ones_like", apply("cast", data, dtype="int64"))
         rows, columns = (apply("cumsum", ones, axis=axis) for axis in (-2, -1))
-        edge = apply("cast", with_row_rank(k, row_rank(data, which[0])), dtype="int64")
+        edge = index_numbers(with_row_rank(k, row_rank(data, which[0])), tensor_type(k).dtype)
         kept = "greater_equal" if self.upper else "less_equal"
         return apply("where", apply(kept, apply("subtract", columns, rows), edge), data, const_like(0, data))
 

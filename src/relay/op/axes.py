@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, NoReturn, Protocol
 
+import numpy
+
 from relay.diagnostic import fail
 from relay.ir.type import Dim
 from relay.op.native import Loops
@@ -95,7 +97,16 @@ def check_sizes(t: Checker, sizes: Sequence[Dim], name: str, what: str = "a size
     return tuple(sizes)
 
 
+LAST_INDEX = 2**63 - 1
+"""The greatest index: an index of uint64 beyond it counts as this one, which no axis has."""
+
 OUTSIDE = "an index is out of range for its axis"
+
+
+def as_index(np: Any, x: Any) -> Any:
+    """Return integers of any dtype as int64; those beyond are `LAST_INDEX`, never negative."""
+    x = np.asarray(x)
+    return (np.minimum(x, numpy.uint64(LAST_INDEX)) if x.dtype == numpy.uint64 else x).astype(numpy.int64)
 
 
 def check_indices(np: Any, indices: Any, size: Any, *, negative: bool = True) -> Any:

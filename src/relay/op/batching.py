@@ -24,7 +24,7 @@ from relay.ir.type import HAS_ANY, Dim, TensorType, TupleType, Type
 from relay.op.base import Operator
 from relay.op.derivative import fields_of, rank_of, tensor_type
 from relay.op.kind import Batching
-from relay.op.numeric import apply
+from relay.op.numeric import apply, index_numbers
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -211,7 +211,7 @@ def in_front(first: Dim, rest: Expr) -> Expr:
         head = constant([first], "int64")
     else:
         head = apply("expand_dims", apply("dim_value", dim=first), axis=0)
-    return apply("concatenate", (head, apply("cast", rest, dtype="int64")))
+    return apply("concatenate", (head, index_numbers(rest, tensor_type(rest).dtype)))
 
 
 def any_batched(which: Any) -> bool:

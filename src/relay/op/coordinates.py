@@ -134,7 +134,7 @@ class SparseReshape(Composite):
 
     def decompose(self, types: Any, sparse_indices: Expr, prev_shape: Expr, new_shape: Expr) -> Expr:
         points, old, new = (
-            Term(x, t.dtype).cast("int64")
+            Term(x, t.dtype).as_index()
             for x, t in zip((sparse_indices, prev_shape, new_shape), types, strict=True)
         )
         total, known = old.of("prod"), new.of("abs").of("prod")
@@ -188,7 +188,7 @@ class SparseFillEmptyRows(Composite):
         points, shape = Term(sparse_indices, types[0].dtype), Term(dense_shape, types[2].dtype)
         rank = dims(types[2])[0]
         assert isinstance(rank, int)
-        rows = points.of("take", term(0, "int64"), axis=1).cast("int64")
+        rows = points.of("take", term(0, "int64"), axis=1).as_index()
         all_rows = iota(shape.of("take", term(0, "int64"), axis=0))
         held = all_rows.of("zeros_like").of("scatter_elements", rows, rows.of("ones_like"), axis=0)
         empty = held.equals(0)

@@ -129,7 +129,7 @@ class DynOneHot(Composite):
         at = self.axis % (rank + 1)
         places = iota(Term(depth, types[3].dtype))
         rows = places.of("expand_dims", axis=1, num_newaxis=rank - at) if rank > at else places
-        wanted = Term(indices, types[0].dtype).cast("int64").of("expand_dims", axis=at)
+        wanted = Term(indices, types[0].dtype).as_index().of("expand_dims", axis=at)
         on, off = (
             Term(v, t.dtype).cast(self.dtype) for v, t in zip((on_value, off_value), types[1:3], strict=True)
         )
@@ -157,7 +157,7 @@ class DynExpandDims(Composite):
 
     def decompose(self, types: Any, data: Expr, axis: Expr) -> Expr:
         rank, more = len(dims(types[0])), self.num_newaxis
-        at = Term(axis, types[1].dtype).cast("int64").of("reshape", newshape=())
+        at = Term(axis, types[1].dtype).as_index().of("reshape", newshape=())
         at = (at < 0).where(at + (rank + 1), at)
         ones, sizes = term(numpy.ones(more), "int64"), shape_tensor(data)
         first = apply("concatenate", (sizes.expr, ones.expr))
@@ -189,7 +189,7 @@ class DynSqueeze(Composite):
     def decompose(self, types: Any, data: Expr, axis: Expr) -> Expr:
         rank, (gone,) = len(dims(types[0])), dims(types[1])
         assert isinstance(gone, int)
-        at = Term(axis, types[1].dtype).cast("int64")
+        at = Term(axis, types[1].dtype).as_index()
         at = (at < 0).where(at + rank, at).of("expand_dims", axis=1)
         dropped = at.equals(iota(rank)).of("any", axis=(0,)).cast("int32")
         order = dropped.of("argsort", to="int64", dtype="int64")
@@ -218,7 +218,7 @@ class DynTile(Composite):
         own, (given,) = len(dims(types[0])), dims(types[1])
         assert isinstance(given, int)
         rank = max(own, given)
-        times, sizes = Term(reps, types[1].dtype).cast("int64"), shape_tensor(data)
+        times, sizes = Term(reps, types[1].dtype).as_index(), shape_tensor(data)
         times, sizes = _filled(times, rank - given), _filled(sizes, rank - own)
         ones = term(numpy.ones(rank), "int64")
         apart = _paired(ones, sizes)
@@ -275,7 +275,7 @@ class DynPad(Composite):
 
     def decompose(self, types: Any, data: Expr, pad_width: Expr, pad_value: Expr) -> Expr:
         rank = len(dims(types[0]))
-        widths, sizes = Term(pad_width, types[1].dtype).cast("int64"), shape_tensor(data)
+        widths, sizes = Term(pad_width, types[1].dtype).as_index(), shape_tensor(data)
         before, after = (widths.of("take", term(k, "int64"), axis=1) for k in (0, 1))
         if self.pad_mode == "constant":
             ones = term(numpy.ones(rank), "int64").expr

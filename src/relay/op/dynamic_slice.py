@@ -12,10 +12,10 @@ from relay.op.arrays import array_type
 from relay.op.axes import SIZES, attribute_fault, axes_of
 from relay.op.base import INTEGRAL, Array, Numpy, Operator, sample
 from relay.op.batching import behind_rows, by, in_front, row_rank, stretched, with_row_rank
-from relay.op.derivative import const_like, rank_of, zeros_like
+from relay.op.derivative import const_like, rank_of, tensor_type, zeros_like
 from relay.op.kind import Batching, Derivative
 from relay.op.native import Index, Loops, Output, View
-from relay.op.numeric import apply
+from relay.op.numeric import apply, index_numbers
 from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement
@@ -75,7 +75,8 @@ class StridedSet(Operator):
         rule = clipped if self.slice_mode == "clip" else range_of
         at = tuple([rule(SIZES, d, b, e, s).slice for d, b, e, s in places])
         target = out[at].shape
-        if np.broadcast_shapes(target, v.shape) != target:
+        pairs = zip(reversed(target), reversed(v.shape), strict=False)
+        if v.ndim > len(target) or any(n not in (1, d) for d, n in pairs):
             SIZES.fail(
                 "shape-constraint", f"cannot set a part of shape {target} to a tensor of shape {v.shape}"
             )
@@ -221,7 +222,7 @@ class DynStridedSlice(Rearrangement):
         """The places where parts of the given sizes end."""
         zero = constant(0, "int64")
         counts = apply("slice_like", apply("shape_of", data, "int64"), begin)
-        first, size = apply("cast", begin, dtype="int64"), apply("cast", sizes, dtype="int64")
+        first, size = (index_numbers(x, tensor_type(x).dtype) for x in (begin, sizes))
         front = apply("where", apply("less", first, zero), apply("add", first, counts), first)
         return apply(
             "where", apply("less", size, zero), counts, apply("minimum", apply("add", front, size), counts)
@@ -281,7 +282,7 @@ def bound_at(b: Loops, places: View, axis: int, otherwise: int) -> Index:
         return b.as_index(places.at([axis])) if axis < count else otherwise
     found = b.where(
         b.is_less(axis, count),
-        lambda: b.cast(places.at([axis]), "int64"),
+        lambda: b.as_number(b.as_index(places.at([axis])), "int64"),
         lambda: b.const(otherwise, "int64"),
     )
     return b.as_index(found)
@@ -316,7 +317,7 @@ def range_at(b: Loops, d: Index, begin: Index, end: Index, stride: Index) -> tup
     step = b.choose(back, b.minus(0, stride), stride)
     outside = (b.is_less(first, least), b.is_less(most, first), b.is_less(way, 0))
     b.require(b.both(*map(b.negation, outside)), "slice-out-of-range", OUTSIDE)
-    return first, b.quotient(b.minus(b.plus(way, step), 1), step), stride
+    return first, steps_within(b, way, step), stride
 
 
 def clipped_at(b: Loops, d: Index, begin: Index, end: Index, stride: Index) -> tuple[Index, Index, Index]:
@@ -327,7 +328,13 @@ def clipped_at(b: Loops, d: Index, begin: Index, end: Index, stride: Index) -> t
     first, last = (b.smaller(b.larger(from_front(b, d, x), least), most) for x in (begin, end))
     way = b.larger(b.choose(back, b.minus(first, last), b.minus(last, first)), 0)
     step = b.choose(back, b.minus(0, stride), stride)
-    return first, b.quotient(b.minus(b.plus(way, step), 1), step), stride
+    return first, steps_within(b, way, step), stride
+
+
+def steps_within(b: Loops, way: Index, step: Index) -> Index:
+    """Return how many steps begin within a way that is not negative."""
+    step = b.smaller(step, b.larger(way, 1))
+    return b.quotient(b.minus(b.plus(way, step), 1), step)
 
 
 def source_index(b: Loops, index: Sequence[Any], ranges: Sequence[tuple[Index, Index, Index]]) -> list[Index]:

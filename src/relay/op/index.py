@@ -8,7 +8,7 @@ import numpy
 
 from relay.ir.expr import Expr, constant
 from relay.ir.type import ANY, Dim, TensorType, Type
-from relay.op.axes import attribute_fault, axis_of, check_indices, placed_index
+from relay.op.axes import as_index, attribute_fault, axis_of, check_indices, placed_index
 from relay.op.base import BOOLEAN, INTEGRAL, NUMERIC, Array, Numpy, Operator, sample
 from relay.op.batching import aligned, axis_moved, row_numbers, row_rank, row_shape, shifted, stretched
 from relay.op.conversion import wide
@@ -16,16 +16,11 @@ from relay.op.derivative import rank_of, tensor_type, total, zeros_like
 from relay.op.family import Injective
 from relay.op.kind import Derivative
 from relay.op.native import Index, Loops, Output, View
-from relay.op.numeric import apply, dims
+from relay.op.numeric import apply, dims, index_numbers
 from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement
 from relay.op.traced import DECIDES, on_host, overwritten
-
-
-def as_index(x: Array) -> Array:
-    """Indices as int64, whatever integers they are."""
-    return x.astype(numpy.int64)
 
 
 @operator("gather")
@@ -60,7 +55,7 @@ class Gather(Rearrangement):
         return TensorType(places, t.dtype(x))
 
     def reference(self, np: Numpy, data: Array, indices: Array) -> Array:
-        return data[indices_along(np, as_index(indices), data.shape, self.axis % data.ndim)]
+        return data[indices_along(np, as_index(np, indices), data.shape, self.axis % data.ndim)]
 
     def transpose(self, g: Expr, data: Expr, indices: Expr) -> tuple[Expr | None, ...]:
         zeros = zeros_like(data)
@@ -115,7 +110,7 @@ class GatherND(Rearrangement):
         return TensorType((*places[1:], *dims[batch + depth :]), t.dtype(x))
 
     def reference(self, np: Numpy, data: Array, indices: Array) -> Array:
-        points, batch = as_index(indices), self.batch_dims
+        points, batch = as_index(np, indices), self.batch_dims
         grid = numpy.ogrid[tuple([slice(d) for d in points.shape[1:]])]
         coordinates = [check_indices(np, p, data.shape[batch + i]) for i, p in enumerate(points)]
         at = (*grid[:batch], *coordinates)
@@ -143,7 +138,7 @@ class GatherND(Rearrangement):
             return apply("sum", g, axis=axes) if axes else g, None
         points = indices
         if self.batch_dims or not isinstance(dims(tensor_type(indices))[0], int):
-            wide = apply("cast", indices, dtype="int64")
+            wide = index_numbers(indices, tensor_type(indices).dtype)
             rows = [apply("take", wide, constant(i), axis=0) for i in range(depth)]
             points = apply("stack", (*axis_positions(rows[0], self.batch_dims), *rows))
         return apply("scatter_nd", zeros_like(data), points, g, mode="add"), None
@@ -207,7 +202,7 @@ class AdvIndex(Injective):
     def reference(self, np: Numpy, inputs: tuple[Array, ...]) -> Array:
         x, *indices = inputs
         return np.asarray(x)[
-            tuple([check_indices(np, as_index(i), d) for i, d in zip(indices, x.shape, strict=False)])
+            tuple([check_indices(np, as_index(np, i), d) for i, d in zip(indices, x.shape, strict=False)])
         ]
 
     def batch(self, n: Dim, which: Sequence[Any], inputs: tuple[Expr, ...]) -> Expr:
@@ -224,7 +219,7 @@ class AdvIndex(Injective):
         data, *indices = inputs
         if not indices:
             return ((g,),)
-        rows = [apply("cast", i, dtype="int64") for i in indices]
+        rows = [index_numbers(i, tensor_type(i).dtype) for i in indices]
         if len(rows) > 1:
             whole = total(rows)
             assert whole is not None
@@ -264,8 +259,8 @@ class UnravelIndex(Operator):
         return TensorType((rank, *t.shape(indices)), t.dtype(indices))
 
     def reference(self, np: Numpy, indices: Array, shape: Array) -> Array:
-        sizes = as_index(shape)
-        places = check_indices(np, as_index(indices), np.prod(sizes), negative=False)
+        sizes = as_index(np, shape)
+        places = check_indices(np, as_index(np, indices), np.prod(sizes), negative=False)
         steps = np.flip(np.cumprod(np.flip(np.concatenate([sizes[1:], np.ones_like(sizes[:1])]))))
         sizes, steps = (x.reshape(-1, *(1,) * indices.ndim) for x in (sizes, steps))
         return (places // steps % sizes).astype(indices.dtype)
@@ -357,7 +352,7 @@ class InvertPermutation(Operator):
         return TensorType(t.shape(x, rank=1), t.dtype(x))
 
     def reference(self, np: Numpy, data: Array) -> Array:
-        at = check_indices(np, as_index(data), len(data), negative=False)
+        at = check_indices(np, as_index(np, data), len(data), negative=False)
         return overwritten(np, np.zeros_like(data), at, numpy.arange(len(data)).astype(data.dtype))
 
     def batch(self, n: Dim, which: Sequence[Any], data: Expr) -> Expr:

@@ -219,7 +219,7 @@ class Indices(Scalars, Protocol):
         ...
 
     def as_index(self, x: Any) -> Index:
-        """An integer as an index."""
+        """An integer as an index: one of uint64 beyond int64 is the greatest, which no axis has."""
         ...
 
     def as_number(self, i: Index, dtype: str) -> Any:

@@ -10,7 +10,7 @@ from relay.ir.dim import product
 from relay.ir.dtype import FLOATS, dtype_name, is_float, rounded, to_numpy
 from relay.ir.expr import Constant, Expr
 from relay.ir.type import Dim, DType, TensorType, Type
-from relay.op.axes import axes_of
+from relay.op.axes import LAST_INDEX, axes_of
 from relay.op.base import Array, Numpy, Operator
 from relay.op.registry import builders
 from relay.op.relation import Typing
@@ -72,6 +72,13 @@ def _scalar(value: float, dtype: str) -> tuple[Any, TensorType]:
     array = rounded(_numpy.asarray(value), to_numpy(dtype))
     array.flags.writeable = False
     return array, TensorType((), dtype)
+
+
+def index_numbers(x: Expr, dtype: DType) -> Expr:
+    """Return indices of an integer dtype as int64, by the rule of `as_index`."""
+    if dtype == "uint64":
+        x = apply("minimum", x, scalar(LAST_INDEX, dtype))
+    return x if dtype == "int64" else apply("cast", x, dtype="int64")
 
 
 def dims(t: Any) -> tuple[Dim, ...]:

@@ -10,7 +10,7 @@ from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr, constant
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.attribute import DTypeName, Size
-from relay.op.axes import axis_of, check_sizes
+from relay.op.axes import as_index, axis_of, check_sizes
 from relay.op.base import ANY_NUMBER, INTEGRAL, Array, Numpy, Operator, sample
 from relay.op.batching import behind_rows, by, row_rank, with_row_rank
 from relay.op.conversion import converted
@@ -62,7 +62,7 @@ class OneHot(Operator):
     def reference(self, np: Numpy, indices: Array, on_value: Array, off_value: Array) -> Array:
         at = self.axis % (indices.ndim + 1)
         places = np.arange(self.depth).reshape((-1,) + (1,) * (indices.ndim - at))
-        hit = np.expand_dims(np.asarray(indices).astype(numpy.int64), at) == places
+        hit = np.expand_dims(as_index(np, indices), at) == places
         on, off = (converted(np, v, self.dtype) for v in (on_value, off_value))
         return np.where(hit, on, off).astype(to_numpy(self.dtype))
 

@@ -57,7 +57,8 @@ class Radix:
         """The digit of a key at a position, counted from the last."""
         b = self.b
         shift = b.as_number(b.times(position, self.digit), self.key_type)
-        return b.as_index(b.bits("and", b.bits("lshr", key, shift), b.const((1 << self.digit) - 1, key)))
+        digit = b.bits("and", b.bits("lshr", key, shift), b.const((1 << self.digit) - 1, key))
+        return b.as_index(b.cast(digit, "int64"))
 
     def sort(self, read: Callable[[Index], Any], ascending: bool) -> Index:
         """Sort the places of a line; they stand in `places` from here on."""

@@ -8,15 +8,15 @@ import numpy
 
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
-from relay.op.axes import axis_of, check_indices, placed_index
+from relay.op.axes import as_index, axis_of, check_indices, placed_index
 from relay.op.base import ANY_NUMBER, INTEGRAL, Array, Numpy, Operator, sample
 from relay.op.batching import axis_moved, row_numbers, row_rank, shifted, stretched
 from relay.op.conversion import accumulator, accumulator_name
-from relay.op.derivative import const_like, times, written, zeros_like
-from relay.op.index import as_index, coordinates_of, indices_along, place_along
+from relay.op.derivative import const_like, tensor_type, times, written, zeros_like
+from relay.op.index import coordinates_of, indices_along, place_along
 from relay.op.kind import Derivative, Wide
 from relay.op.native import Loops, Output, View
-from relay.op.numeric import apply
+from relay.op.numeric import apply, index_numbers
 from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.scattering import numbered
@@ -165,7 +165,7 @@ class ScatterElements(Scatter):
         return t.tensor(x)
 
     def reference(self, np: Numpy, data: Array, indices: Array, updates: Array) -> Array:
-        at = indices_along(np, as_index(indices), data.shape, self.axis % data.ndim)
+        at = indices_along(np, as_index(np, indices), data.shape, self.axis % data.ndim)
         return self.combined(np, data, at, updates, self.reduction)
 
     @property
@@ -218,7 +218,7 @@ class ScatterND(Scatter):
         return t.tensor(x)
 
     def reference(self, np: Numpy, data: Array, indices: Array, updates: Array) -> Array:
-        at = tuple([check_indices(np, p, data.shape[i]) for i, p in enumerate(as_index(indices))])
+        at = tuple([check_indices(np, p, data.shape[i]) for i, p in enumerate(as_index(np, indices))])
         return self.combined(np, data, at, updates, self.mode)
 
     @property
@@ -233,7 +233,8 @@ class ScatterND(Scatter):
 
     def batch(self, n: Dim, which: Sequence[Any], data: Expr, indices: Expr, updates: Expr) -> Expr:
         rank = row_rank(indices, which[1])
-        points = apply("cast", axis_moved(stretched(n, indices, which[1]), rank + 1, 0, 1), dtype="int64")
+        every_row = axis_moved(stretched(n, indices, which[1]), rank + 1, 0, 1)
+        points = index_numbers(every_row, tensor_type(indices).dtype)
         front = apply("expand_dims", row_numbers(n, rank - 1), axis=0)
         first = apply("strided_slice", points, begin=(0,), end=(1,))
         numbers = apply("broadcast_to_like", front, first)

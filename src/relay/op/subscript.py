@@ -13,7 +13,7 @@ from relay.op.axes import SIZES, Checker, attribute_fault
 from relay.op.base import INTEGRAL, Array, Numpy, sample
 from relay.op.composite import Composite
 from relay.op.dimension import DimValue
-from relay.op.numeric import apply, dims
+from relay.op.numeric import apply, dims, index_numbers
 from relay.op.records import field_name, field_of_record, opened
 from relay.op.registry import operator
 from relay.op.relation import Typing
@@ -203,7 +203,8 @@ class Subscript(Composite):
     def decompose(self, types: Any, data: Any, *operands: Expr) -> Expr:
         if isinstance(types[0], TupleType):
             return data[self.field(SIZES, len(types[0].fields))]
-        (indices, limits), (given, _) = self.divided(SIZES, operands), self.divided(SIZES, types[1:])
+        (indices, limits), (given, bounds) = (self.divided(SIZES, xs) for xs in (operands, types[1:]))
+        limits = [index_numbers(x, t.dtype) for x, t in zip(limits, bounds, strict=True)]
         plan = self.plan(
             SIZES, len(dims(types[0])), [dims(i) for i in given], [i.dtype == "bool" for i in given]
         )
@@ -285,16 +286,15 @@ def bounds(item: Slice) -> tuple[Any, Any, int]:
 
 
 def spanned(x: Term, entries: Sequence[Entry], limits: Sequence[Expr]) -> Term:
-    """What slices take whose bounds are computed: `limits`, in order."""
+    """Return what slices take whose bounds are computed: `limits`, in order, as int64."""
     chosen = [axis for axis, e in enumerate(entries) if isinstance(e, tuple) and "%" in e]
     if not chosen:
         return x
     several = iter(limits)
     places: list[Expr] = []
     for axis in chosen:
-        for n in bounds(cast(Slice, entries[axis])):
-            place = next(several) if n == "%" else constant(numpy.int64(n))
-            places.append(apply("cast", place, dtype="int64"))
+        span = bounds(cast(Slice, entries[axis]))
+        places += [next(several) if n == "%" else constant(numpy.int64(n)) for n in span]
     begin, end, strides = (apply("stack", tuple(places[k::3]), axis=0) for k in range(3))
     axes = tuple(chosen)
     found = apply("dyn.strided_slice", x.expr, begin, end, strides, slice_mode="clip", axes=axes)
@@ -369,7 +369,7 @@ def coordinates(indices: Sequence[Expr], types: Sequence[Any]) -> tuple[Expr, in
             rows += [places.of("take", constant(numpy.int64(k)), axis=1) for k in range(len(dims(t)))]
             shapes += [(ANY,)] * len(dims(t))
         else:
-            rows.append(Term(i, t.dtype).cast("int64"))
+            rows.append(Term(i, t.dtype).as_index())
             shapes.append(dims(t))
     if len(set(shapes)) > 1 or (len(shapes) > 1 and ANY in shapes[0]):
         zero = sum((row * 0 for row in rows[1:]), rows[0] * 0)

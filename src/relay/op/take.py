@@ -9,13 +9,13 @@ import numpy
 from relay.ir.dim import product
 from relay.ir.expr import Expr, constant
 from relay.ir.type import Dim, TensorType, Type
-from relay.op.axes import attribute_fault, axis_of, check_indices, placed_index
+from relay.op.axes import as_index, attribute_fault, axis_of, check_indices, placed_index
 from relay.op.base import INTEGRAL, Array, Numpy, sample
 from relay.op.batching import axis_moved, row_rank, stretched
 from relay.op.derivative import rank_of, tensor_type, zeros_like
-from relay.op.index import as_index, axis_positions
+from relay.op.index import axis_positions
 from relay.op.native import Loops, View
-from relay.op.numeric import apply, dims
+from relay.op.numeric import apply, dims, index_numbers
 from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement, shaped_like
@@ -68,7 +68,7 @@ class Take(Rearrangement):
     def reference(self, np: Numpy, data: Array, indices: Array) -> Array:
         x = np.reshape(data, (-1,)) if self.axis is None else data
         at = 0 if self.axis is None else self.axis % x.ndim
-        places = self.placed(np, as_index(indices), x.shape[at])
+        places = self.placed(np, indices, x.shape[at])
         batch = self.batch_dims % (places.ndim + 1)
         if batch == 0:
             return np.take(x, places, at)
@@ -91,8 +91,11 @@ class Take(Rearrangement):
     def placed(self, np: Numpy, indices: Array, size: int) -> Array:
         """Indices within the axis, by `mode`."""
         if self.mode == "fast" or size == 0:
-            return check_indices(np, indices, size, negative=False)
-        return indices % size if self.mode == "wrap" else np.clip(indices, 0, size - 1)
+            return check_indices(np, as_index(np, indices), size, negative=False)
+        if self.mode == "clip":
+            return np.clip(as_index(np, indices), 0, size - 1)
+        is_wide = indices.dtype == numpy.uint64
+        return (indices % numpy.uint64(size)).astype(numpy.int64) if is_wide else as_index(np, indices) % size
 
     def batch(self, n: Dim, which: Sequence[Any], data: Expr, indices: Expr) -> Expr:
         if self.axis is None:
@@ -131,8 +134,9 @@ class Take(Rearrangement):
 
     def within(self, data: Expr, indices: Expr) -> Expr:
         """The indices as places within the axis, by `mode`, wide enough for any size."""
-        wide = tensor_type(indices).dtype in ("int32", "int64")
-        rows = indices if wide else apply("cast", indices, dtype="int64")
+        dtype = tensor_type(indices).dtype
+        is_modular = self.mode == "wrap" and dtype == "uint64"
+        rows = indices if is_modular or dtype in ("int32", "int64") else index_numbers(indices, dtype)
         if self.mode == "fast":
             return rows
         at = None if self.axis is None else self.axis % rank_of(data)
@@ -160,8 +164,10 @@ class Take(Rearrangement):
         """An index within the axis, by `mode`."""
         if self.mode == "fast":
             return placed_index(b, x, size, negative=False)
-        i = b.as_index(x)
         b.require(b.is_less(0, size), "index-out-of-range", "an index is out of range for an axis of size 0")
+        if self.mode == "wrap" and x.dtype == "uint64":
+            return b.as_index(b.remainder(x, b.as_number(b.larger(size, 1), x.dtype)))
+        i = b.as_index(x)
         if self.mode == "clip":
             return b.larger(b.smaller(i, b.minus(size, 1)), 0)
         left = b.rest(i, b.larger(size, 1))

@@ -9,7 +9,7 @@ from relay.ir.expr import Call, Constant, Expr, Op, Tuple, TupleGetItem, constan
 from relay.ir.type import DType
 from relay.ir.walk import post_order
 from relay.op.composite import evaluate_dataflow
-from relay.op.numeric import apply, dims, scalar
+from relay.op.numeric import apply, dims, index_numbers, scalar
 
 
 class Term:
@@ -30,6 +30,10 @@ class Term:
     def cast(self, dtype: str) -> "Term":
         """The term, cast to another dtype."""
         return self if self.dtype == dtype else self.of("cast", to=dtype, dtype=dtype)
+
+    def as_index(self) -> "Term":
+        """The term, as int64, by the rule of `relay.op.axes.as_index`."""
+        return Term(index_numbers(self.expr, self.dtype), "int64")
 
     def where(self, yes: Any, no: "Term") -> "Term":
         """`yes` where this holds, else `no`."""
@@ -113,7 +117,7 @@ def iota(n: "int | Term") -> Term:
     if isinstance(n, int):
         return term(numpy.arange(n), "int64")
     zero, one = (constant(numpy.int64(k)) for k in (0, 1))
-    return Term(apply("arange", zero, n.cast("int64").expr, one, dtype="int64"), "int64")
+    return Term(apply("arange", zero, n.as_index().expr, one, dtype="int64"), "int64")
 
 
 def counted_along(x: Expr, t: Any, axis: int) -> Term:

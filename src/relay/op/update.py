@@ -13,7 +13,7 @@ from relay.op.axes import SIZES
 from relay.op.base import sample
 from relay.op.composite import Composite
 from relay.op.kind import Wide
-from relay.op.numeric import SameType, apply, dims
+from relay.op.numeric import SameType, apply, dims, index_numbers
 from relay.op.records import copied_record, field_name, opened
 from relay.op.registry import operator
 from relay.op.relation import Typing
@@ -64,7 +64,8 @@ class IndexUpdate(SameType, Composite):
         part = Subscript(self.items)
         given = [types[0], *types[2:]]
         indices, limits = part.divided(SIZES, operands)
-        index_types, _ = part.divided(SIZES, given[1:])
+        index_types, limit_types = part.divided(SIZES, given[1:])
+        limits = [index_numbers(x, t.dtype) for x, t in zip(limits, limit_types, strict=True)]
         masks = [i.dtype == "bool" for i in index_types]
         plan = part.plan(SIZES, len(dims(types[0])), [dims(i) for i in index_types], masks)
         sizes = plan.widened(dims(types[0]))
@@ -149,10 +150,7 @@ def computed_places(
             first = Subscript(("%",))(apply("arange", 0, d, dtype="int64"), i)
             places = [first, apply("add", first, one), one]
         else:
-            places = [
-                apply("cast", next(several), dtype="int64") if n == "%" else constant(numpy.int64(n))
-                for n in bounds(entry)
-            ]
+            places = [next(several) if n == "%" else constant(numpy.int64(n)) for n in bounds(entry)]
         for column, place in zip(columns, places, strict=True):
             column.append(place)
     return [apply("stack", tuple(column), axis=0) for column in columns]

@@ -203,7 +203,7 @@ class DynResize2D(Composite):
 
     def decompose(self, types: Any, data: Expr, size: Expr, roi: Expr) -> Expr:
         x, sizes, region = (Term(e, t.dtype) for e, t in zip((data, size, roi), types, strict=True))
-        outs = [sizes.of("take", term(k, "int64"), axis=0).cast("int64") for k in range(2)]
+        outs = [sizes.of("take", term(k, "int64"), axis=0).as_index() for k in range(2)]
         crops = self.coordinate_transformation_mode == "tf_crop_and_resize"
         corners = [region.of("take", term(k, "int64"), axis=0) for k in range(4)] if crops else []
         way = way_of(self.attributes())

@@ -246,7 +246,7 @@ class CropAndResize(Composite):
             crop_line(corners[k], corners[k + 2], size, out)
             for k, size, out in zip((0, 1), sizes, ntuple(self.crop_size, 2), strict=True)
         ]
-        image = Term(box_indices, types[2].dtype).cast("int64").of("expand_dims", axis=1, num_newaxis=2)
+        image = Term(box_indices, types[2].dtype).as_index().of("expand_dims", axis=1, num_newaxis=2)
         found = regions(x, image, lines, sizes, self.method, self.extrapolation_value)
         back = [("NHWC").index(letter) for letter in self.layout]
         return found.of("transpose", axes=back).cast(self.out_dtype or str(dtype)).expr

@@ -17,7 +17,7 @@ from relay.op.kind import Derivative
 from relay.op.native import Index, Loops, View
 from relay.op.nn.loops import times_added
 from relay.op.nn.sparse_batch import batch_of_sparse_dense
-from relay.op.numeric import apply, dims, narrow
+from relay.op.numeric import apply, dims, index_numbers, narrow
 from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.traced import loop, placed
@@ -49,7 +49,7 @@ def check_sparse_matrix(t: Typing, data: Type, indices: Type, indptr: Type) -> D
 def rows_of(indptr: Expr, indices: Expr) -> Expr:
     """The row of each element, as int64; a row that there is not for elements in no row."""
     ones = apply("ones_like", apply("cast", indices, dtype="int64"))
-    ends, places = apply("cast", indptr, dtype="int64"), places_of(indices)
+    ends, places = index_numbers(indptr, tensor_type(indptr).dtype), places_of(indices)
     return apply("subtract", apply("searchsorted", ends, places, right=True, dtype="int64"), ones)
 
 
@@ -61,7 +61,7 @@ def places_of(indices: Expr) -> Expr:
 
 def is_in_a_row(indptr: Expr, indices: Expr) -> Expr:
     """Whether each element is in a row: others count for nothing."""
-    ends, places = apply("cast", indptr, dtype="int64"), places_of(indices)
+    ends, places = index_numbers(indptr, tensor_type(indptr).dtype), places_of(indices)
     behind = apply("greater_equal", places, apply("min", ends))
     return apply("logical_and", behind, apply("less", places, apply("max", ends)))
 
@@ -163,7 +163,8 @@ class SparseDense(Operator):
         seen = apply("take", parts, weight_indices, axis=1)  # (m, elements, wide)
         d_blocks = apply("einsum", (at, seen), equation="mzr,mzc->zrc")
         back = apply("einsum", (at, blocks), equation="mzr,zrc->zmc")
-        places = apply("expand_dims", apply("cast", weight_indices, dtype="int64"), axis=0)
+        columns = index_numbers(weight_indices, tensor_type(weight_indices).dtype)
+        places = apply("expand_dims", columns, axis=0)
         zeros = apply("zeros_like", apply("transpose", parts, axes=(1, 0, 2)))
         added = apply("scatter_nd", zeros, places, back, mode="add")
         d_data = apply("reshape_like", apply("transpose", added, axes=(1, 0, 2)), data)
@@ -267,7 +268,7 @@ class SparseAdd(Composite):
     ) -> Expr:
         inside, rows = is_in_a_row(sparse_indptr, sparse_indices), rows_of(sparse_indptr, sparse_indices)
         rows, added = (apply("where", inside, x, apply("zeros_like", x)) for x in (rows, sparse_data))
-        points = apply("stack", (rows, apply("cast", sparse_indices, dtype="int64")), axis=0)
+        points = apply("stack", (rows, index_numbers(sparse_indices, types[2].dtype)), axis=0)
         return apply("scatter_nd", dense_data, points, added, mode="add")
 
 
@@ -305,7 +306,7 @@ class SparseTranspose(Composite):
         columns = apply("take", sparse_indices, order, axis=0)
         ones = apply("ones_like", apply("cast", sparse_indptr, dtype="int64"))
         limits = apply("cumsum", ones, axis=0, exclusive=True)
-        begins = apply("searchsorted", apply("cast", columns, dtype="int64"), limits, dtype="int64")
+        begins = apply("searchsorted", index_numbers(columns, types[1].dtype), limits, dtype="int64")
         return Tuple((data, apply("take", rows, order, axis=0), apply("cast_like", begins, sparse_indptr)))
 
 

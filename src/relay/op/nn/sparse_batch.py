@@ -62,6 +62,6 @@ def term_of_size(x: Expr, axis: int) -> Term:
 
 def moved_on(places: Expr, n: Dim, limit: Term, step: Term) -> Term:
     """Places of each row among those of all, a step further for each; what is none in its row is none."""
-    x = Term(apply("cast", places, dtype="int64"), "int64")
+    x = Term(places, tensor_type(places).dtype).as_index()
     is_place = (x >= 0) & (x < limit)
     return is_place.where(x + Term(row_numbers(n, 1), "int64") * step, term(-1, "int64"))

@@ -176,7 +176,7 @@ class NonMaxSuppression(Composite):
         valid, indices, limit, iou = (Term(e, t.dtype) for e, t in zip(rest, types[1:], strict=True))
         x, dtype = Term(data, types[0].dtype), str(types[0].dtype)
         place = counted_along(data, types[0], 1)
-        exists = place < valid.cast("int64").of("expand_dims", axis=1)
+        exists = place < valid.as_index().of("expand_dims", axis=1)
         score = exists.where(column(x, self.score_index), term(-numpy.inf, dtype))
         order = score.of("argsort", to="int64", axis=1, is_ascend=False, dtype="int64")
         rows, best = picked(x, order), picked(score, order)

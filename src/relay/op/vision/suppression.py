@@ -8,6 +8,7 @@ import numpy
 from relay.ir.dtype import dtype_name, to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
+from relay.op.axes import as_index
 from relay.op.base import BOOLEAN, FLOATING, INTEGRAL, Array, Numpy, Operator, sample
 from relay.op.batching import all_stretched, by, merged, row_rank, row_shape, split, stretched
 from relay.op.conversion import accumulator_name
@@ -95,6 +96,7 @@ class GreedySuppression(Operator):
         x = boxes.astype(to_numpy(accumulator_name(dtype_name(boxes.dtype))))
         corners = np.concatenate([np.minimum(x[..., :2], x[..., 2:]), np.maximum(x[..., :2], x[..., 2:])], -1)
         rows, count = alive.shape
+        limit = as_index(np, limit)
         most = np.broadcast_to(np.where(limit >= 0, limit, count), (rows,))
         edge = np.broadcast_to(iou_threshold.astype(x.dtype), (rows,))[:, None]
         places = numpy.arange(int(count))
@@ -158,7 +160,7 @@ class GreedySuppression(Operator):
 
         def through(row: Index) -> None:
             edge = b.cast(iou_threshold.at(b.spread([row], iou_threshold)), wide)
-            most = b.cast(limit.at(b.spread([row], limit)), "int64")
+            most = b.as_number(b.as_index(limit.at(b.spread([row], limit))), "int64")
             most = b.select(b.compare("lt", most, b.const(0, most)), b.as_number(count, "int64"), most)
 
             def step(i: Index, totals: Sequence[Any]) -> Sequence[Any]:

@@ -12,6 +12,7 @@ from relay.diagnostic import fail
 from relay.ir.dtype import integer_range, is_float, is_integer
 from relay.ir.expr import Call, Expr
 from relay.ir.type import Dim
+from relay.op.axes import LAST_INDEX
 from relay.op.base import Operator
 
 COMMUTING = frozenset({"plus", "times", "same"})
@@ -306,9 +307,12 @@ class ValueBuilder(IndexArithmetic):
         return i if i is j else self.apply("choose", ir.INDEX, c, i, j)
 
     def as_index(self, x: ir.Value) -> ir.Index:
-        """An integer as an index."""
+        """An integer as an index, by the rule of `relay.op.axes.as_index`."""
         if isinstance(x, ir.Const):
-            return int(x.value)
+            return min(int(x.value), LAST_INDEX)
+        if x.dtype == "uint64":
+            last = self.const(LAST_INDEX, x)
+            x = self.select(self.compare("lt", x, last), x, last)
         return self.apply("to_index", ir.INDEX, x)
 
     def as_number(self, i: ir.Index, dtype: str) -> ir.Value:
