@@ -156,7 +156,7 @@ def test_simulated_quantisation_by_a_code() -> None:
     x = X * 100 - 200
     scale, zero, code = relay.const(0.5), relay.const(3), var("code", dtype="int32")
     e = relay.qnn.op.simulated_quantize(var("x", 2, 3), scale, zero, out_dtype=code)
-    limits = {1: (0, 255), 2: (-128, 127), 3: (-(2**31), 2**31 - 1)}
+    limits = {1: (-128, 127), 2: (0, 255), 3: (-(2**31), 2**31 - 1)}
     for k, (low, high) in limits.items():
         same(value(e, x, np.int32(k)), np.clip(np.round(x / 0.5) + 3, low, high).astype("float32"))
     same(value(e, x, np.int32(0)), x)

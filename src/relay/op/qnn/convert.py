@@ -160,8 +160,8 @@ class Requantize(Composite):
     operands = ("data", "input_scale", "input_zero_point", "output_scale", "output_zero_point")
 
 
-CODES = {1: "uint8", 2: "int8", 3: "int32"}
-"""Dtypes by the code that stands for them in a program; 0 stands for none."""
+CODES = {1: "int8", 2: "uint8", 3: "int32"}
+"""Dtypes by the code that stands for them in a program, as in TVM 0.14 (`SQNN_DTYPE_TO_CODE`); 0 is none."""
 
 
 class Simulated(Composite):
@@ -194,7 +194,7 @@ class SimulatedQuantize(Simulated):
     """`qnn.quantize` to `out_dtype`, whose integers are kept as floats of the data's dtype.
 
     With `out_dtype="disable"` the data is left as it is.  A fourth operand gives the dtype when the program
-    runs, as a code: 0 leaves the data as it is, 1 is uint8, 2 int8 and 3 int32.
+    runs, as a code: 0 leaves the data as it is, 1 is int8, 2 uint8 and 3 int32.
 
     relay> qnn.simulated_quantize([0.0, 0.6, 100.0], 0.5, 10, out_dtype="uint8")
     [10.0, 11.0, 210.0]
