@@ -106,12 +106,26 @@ def test_other_floats(dtype: str) -> None:
     assert m.tobytes() == k.tobytes()
 
 
-def test_builders_take_the_key_before_the_rate_and_a_number_as_the_rate() -> None:
+def test_builders_take_the_key_before_the_rate_and_a_float_as_the_rate() -> None:
     x, key = relay.var("x", shape=(3,), dtype="float32"), relay.random.threefry_key(1)
     assert relay.nn.dropout(x, 0.2).tuple_value.attrs.rate == 0.2
     assert relay.nn.dropout(x, rate=0.2).tuple_value.args == (x,)
     assert relay.nn.dropout(x, key, 0.2).tuple_value.args == (x, key)
     assert relay.nn.dropout(x, key).tuple_value.attrs.rate == 0.5
+    with pytest.raises(TypeError, match="multiple values for argument 'rate'"):
+        relay.nn.dropout(x, 0.2, 0.3)
+
+
+@pytest.mark.parametrize("seed", [1, np.int64(1)])
+def test_a_whole_number_in_the_place_of_the_key_is_a_seed(seed: int) -> None:
+    x = np.ones((50, 50), "float32")
+    dropped = np.asarray(relay.function(lambda x: relay.nn.dropout(x, seed, rate=0.25))(x))
+    by_key = relay.function(lambda x: relay.nn.dropout(x, relay.random.threefry_key(1), 0.25))(x)
+    np.testing.assert_array_equal(dropped, np.asarray(by_key))
+    # 2,500 draws of probability 1/4 have a standard deviation of 0.0087.
+    assert 0.2 < (dropped == 0).mean() < 0.3
+    raw = relay.nn.dropout_raw(relay.var("x", shape=(3,), dtype="float32"), seed)
+    assert (len(raw.args), raw.attrs.rate) == (2, 0.5)
 
 
 def test_passes_keep_what_a_key_drops() -> None:

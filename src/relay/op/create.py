@@ -194,7 +194,12 @@ class Arange(Operator):
             attribute_fault(t, "dtype", self.dtype, "it is not a type of numbers")
         if self.step == 0:
             attribute_fault(t, "step", self.step, "it would never arrive")
-        for name, x in (("start", self.start), ("stop", self.stop), ("step", self.step)):
+        attributes = {"start": self.start, "stop": self.stop, "step": self.step}
+        for name in ("stop",) if len(limits) == 1 else tuple(attributes)[: len(limits)]:
+            if attributes[name] is not None:
+                message = f"`{name}` of `arange` is an operand and an attribute"
+                t.fail("duplicate-attribute", message, hint=f"write {name}=… only")
+        for name, x in attributes.items():
             if isinstance(x, float) and not math.isfinite(x):
                 attribute_fault(t, name, x, "it is not finite")
         if self.stop is not None:

@@ -29,7 +29,8 @@ class Dropout(Operator):
     With a `key` (`random.threefry_key`) each element is dropped, that is 0, with the probability `rate`; the
     others are divided by `1 - rate`, so that the mean stays.  One key gives one mask, in the derivative as
     well, on every backend: element `i` is dropped if word `i` of the key's words is below `rate * 2**64`.
-    Without a key nothing is dropped, which is dropout outside of training.
+    Without a key nothing is dropped, which is dropout outside of training.  In Python a whole number in the
+    place of the key is a seed.
 
     `relay.nn.dropout(x, key, rate)` is the first of the pair, `relay.nn.dropout_raw(x, key, rate)` the pair.
     Source: Srivastava, Hinton, Krizhevsky, Sutskever and Salakhutdinov, 2014.
@@ -127,10 +128,10 @@ class Dropout(Operator):
         return narrowed(apply("where", kept, grown, none), dtype)
 
     @staticmethod
-    def builder(data: Any, key: Any = None, rate: float = 0.5) -> Expr:
-        """The data, of which a share `rate` is dropped by the random `key`; without a key, the data.
+    def builder(data: Any, key: Any = None, rate: float | None = None) -> Expr:
+        """Return the data, of which a share `rate` (0.5) is dropped by the random `key`; without a key, the data.
 
-        A number in the place of the key is the rate.
+        A whole number in the place of the key is a seed, and a float, as TVM has it, the rate.
         """
         return TupleGetItem(dropout_raw(data, key, rate), 0)
 
@@ -155,12 +156,19 @@ class Dropout(Operator):
         b.nest(data.sizes, keep)
 
 
-def dropout_raw(data: Any, key: Any = None, rate: float = 0.5) -> Expr:
-    """The pair of the data, of which a share `rate` is dropped by the random `key`, and the mask."""
-    if isinstance(key, int | float):
+def dropout_raw(data: Any, key: Any = None, rate: float | None = None) -> Expr:
+    """Return the pair of the data, of which a share `rate` (0.5) is dropped by the random `key`, and the mask.
+
+    A whole number in the place of the key is a seed, and a float, as TVM has it, the rate.
+    """
+    if isinstance(key, float):
+        if rate is not None:
+            raise TypeError("nn.dropout: multiple values for argument 'rate': a key is a seed, or ten words")
         key, rate = None, key
+    elif isinstance(key, int | numpy.integer) and not isinstance(key, bool):
+        key = apply("random.threefry_key", seed=int(key))
     operands = (as_expr(data),) if key is None else (as_expr(data), as_expr(key))
-    return Call(Op.get("nn.dropout"), operands, {"rate": rate})
+    return Call(Op.get("nn.dropout"), operands, {"rate": 0.5 if rate is None else rate})
 
 
 builders["nn.dropout_raw"] = dropout_raw

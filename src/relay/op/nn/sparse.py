@@ -77,13 +77,14 @@ def tensors_of(given: Sequence[Any]) -> list[Expr]:
 def sparse_builder(name: str) -> Any:
     """A builder that takes a sparse matrix as one argument, or its three tensors."""
 
-    def build(dense_mat: Any, sparse_mat: Any, *rest: Any, sparse_lhs: bool = False) -> Expr:
+    def build(dense_mat: Any, sparse_mat: Any, *rest: Any, sparse_lhs: bool | None = None) -> Expr:
         matrix = (sparse_mat, *rest)
-        given = tensors_of(matrix)
-        flags = (
-            {} if name == "nn.sparse_add" else {"sparse_lhs": sparse_lhs or (len(matrix) == 2 and matrix[1])}
-        )
-        return Call(Op.get(name), (as_expr(dense_mat), *given), flags)
+        if len(matrix) == 2:
+            if sparse_lhs is not None:
+                raise TypeError(f"{name}: multiple values for argument 'sparse_lhs'")
+            sparse_lhs = rest[0]
+        flags = {} if name == "nn.sparse_add" else {"sparse_lhs": bool(sparse_lhs)}
+        return Call(Op.get(name), (as_expr(dense_mat), *tensors_of(matrix)), flags)
 
     build.__name__ = name.rpartition(".")[2]
     build.__doc__ = "The dense operand, and the sparse one as `(data, indices, indptr)` or a matrix of SciPy."
