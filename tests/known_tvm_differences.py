@@ -1,6 +1,7 @@
 """What is other, or not there, of the names in `known_tvm_names.py`: in what way, and what to use instead."""
 
 WINOGRAD = "takes the weight in the order that the transform gives"
+HALVES = "rounds halves to even, not away from 0"
 ELSEWHERE = "leaves programs as they are: "
 
 DIFFERS = {
@@ -12,6 +13,9 @@ DIFFERS = {
     "relay.debug": "its function is called by machine code too",
     "relay.optimize": "gives the program before fusion, and no parameters: all are bound",
     "relay.vm": "`bytecode` is the text of the program that machine code is made of",
+    "relay.round": HALVES,
+    "relay.qnn.op.quantize": HALVES,
+    "relay.qnn.op.simulated_quantize": HALVES,
     "relay.nn.bitserial_conv2d": "`kernel_size` is that of the weight unless it is given",
     "relay.nn.contrib_conv2d_winograd_without_weight_transform": WINOGRAD,
     "relay.nn.contrib_conv3d_winograd_without_weight_transform": WINOGRAD,

@@ -72,6 +72,20 @@ def test_analyses(tvm: Any) -> None:
     rows = relay.segment_sum(relay.const(np.arange(6, dtype="float32").reshape(3, 2)), ids, 3)
     found = relay.create_executor("vm").evaluate(rows).numpy()
     np.testing.assert_array_equal(found, [[4, 6], [0, 0], [2, 3]])
+    data = relay.const(np.arange(6, dtype="float32").reshape(3, 2))
+    for count in (
+        relay.const(3, "int64"),
+        None,
+    ):  # without a number of segments the greatest is that of the last
+        found = relay.create_executor("vm").evaluate(relay.segment_sum(data, ids, count)).numpy()
+        np.testing.assert_array_equal(found, [[4, 6], [0, 0], [2, 3]])
+
+
+def test_dropout_takes_the_rate_second_and_drops_nothing(tvm: Any) -> None:
+    relay = tvm.relay
+    x = relay.const(np.ones((20, 20), "float32"))
+    for call in (relay.nn.dropout(x, 1), relay.op.nn.dropout(x, 0), relay.nn.dropout_raw(x, 0.5)[0]):
+        np.testing.assert_array_equal(relay.create_executor("vm").evaluate(call).numpy(), 1)
 
 
 def test_sizes_and_attributes(tvm: Any) -> None:

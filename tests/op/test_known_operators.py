@@ -199,3 +199,57 @@ def test_folding_leaves_quantised_operators() -> None:
     assert "qnn.quantize" not in str(transform.FoldConstant(fold_qnn=True)(mod))
     kept = transform.FoldConstantExpr(mod["main"], mod, False)
     assert any(isinstance(c, relay.Call) and c.op.name == "qnn.quantize" for c in relay.post_order(kept))
+
+
+def test_units_decide_the_type_of_an_untyped_weight() -> None:
+    x = relay.var("x", shape=(4, 8), dtype="float32")
+    for flip, shape in ((False, (8, 2)), (True, (2, 8))):
+        w = relay.var("w")
+        fn = run_infer_type(relay.Function([x, w], relay.nn.matmul(x, w, units=2, transpose_b=flip)))
+        assert fn.params[1].checked_type == relay.TensorType(shape, "float32")
+        assert fn.ret_type == relay.TensorType((4, 2), "float32")
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "order"),
+    [
+        ("nn.dense", "float32", "m, k"),
+        ("nn.matmul", "float32", "k, m"),
+        ("nn.bitserial_dense", "uint8", "m, k"),
+    ],
+)
+def test_units_decide_a_symbolic_size_which_is_checked(name: str, dtype: str, order: str) -> None:
+    head = f"def @main(%x: Tensor[(2, k), {dtype}], %w: Tensor[({order}), {dtype}])"
+    mod = relay.infer(relay.parse(f"{head} {{ {name}(%x, %w, units=4) }}"))
+    assert mod["main"].ret_type.shape == (2, 4)
+    for kind in ("debug", "native"):
+        run = relay.create_executor(kind, mod=mod).evaluate()
+        x, w = np.ones((2, 8), dtype), np.ones((4, 8) if order == "m, k" else (8, 4), dtype)
+        assert run(x, w).shape == (2, 4)
+        with pytest.raises(relay.RelayError) as caught:
+            run(x, w[:3] if order == "m, k" else w[:, :3])
+        assert caught.value.codes == ("shape-check",)
+
+
+def test_a_region_may_be_none_where_the_size_is_computed() -> None:
+    x, size = var("x", 1, 1, 2, 2), relay.var("size", shape=(2,), dtype="int32")
+    e = relay.image.resize2d(x, size, None, "NCHW", "nearest_neighbor", "asymmetric", "floor")
+    data = np.arange(4, dtype="float32").reshape(1, 1, 2, 2)
+    run = relay.create_executor("debug").evaluate(relay.Function([x, size], e))
+    same(run(data, np.array([4, 2], "int32")), data.repeat(2, axis=2))
+
+
+def test_options_of_a_sparse_matrix_are_given_once() -> None:
+    x, parts = var("x", 3, 4), (var("a", 2), var("i", 2, dtype="int32"), var("p", 6, dtype="int32"))
+    for call in (relay.nn.sparse_dense(x, parts, True), relay.nn.sparse_dense(x, *parts, sparse_lhs=True)):
+        assert (len(call.args), call.attrs.sparse_lhs) == (4, True)
+    conv = relay.nn.sparse_conv2d(var("x", 1, 3, 4, 4), parts, "NCHW", (3, 3))
+    assert (conv.attrs.layout, conv.attrs.kernel_size) == ("NCHW", (3, 3))
+    with pytest.raises(TypeError, match="multiple values for argument 'sparse_lhs'"):
+        relay.nn.sparse_dense(x, parts, True, sparse_lhs=False)
+
+
+def test_a_limit_of_arange_is_given_once() -> None:
+    with pytest.raises(relay.RelayError) as caught:
+        relay.infer(relay.parse("arange(3f, stop=4)"))
+    assert caught.value.codes == ("duplicate-attribute",)

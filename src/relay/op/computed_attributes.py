@@ -40,6 +40,6 @@ def operand(value: Any) -> Expr:
 
 def call_of_form(cls: Any, given: Mapping[str, Any]) -> Call:
     """A call of the operator class that takes computed attributes as operands."""
-    named = {**cls.default_operands, **given}
-    xs = [operand(named.pop(name)) for name in cls.operands if named.get(name) is not None]
-    return Call(Op.get(cls.name), tuple(xs), {k: v for k, v in named.items() if v is not None})
+    named = {**cls.default_operands, **{name: value for name, value in given.items() if value is not None}}
+    xs = [operand(named.pop(name)) for name in cls.operands if name in named]
+    return Call(Op.get(cls.name), tuple(xs), named)

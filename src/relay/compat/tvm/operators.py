@@ -5,7 +5,7 @@ from typing import Any
 
 from relay.diagnostic import fail
 from relay.ir.bind import substitute
-from relay.ir.expr import Expr, Function, Op, Var, replace
+from relay.ir.expr import Expr, Function, Op, Var, constant, replace
 from relay.ir.type import TensorType
 from relay.op import op as own
 
@@ -49,11 +49,22 @@ def function_on_device(function: Function, param_devices: Any, result_device: An
     )
 
 
-def segment_sum(data: Expr, segment_ids: Expr, num_segments: int) -> Expr:
-    """The sums of the rows of `data` that have the same number in `segment_ids`, one row for each number."""
+def segment_sum(data: Expr, segment_ids: Expr, num_segments: Any = None) -> Expr:
+    """Return the sums of the rows of `data` with the same number in `segment_ids`, one row for each number.
+
+    Without `num_segments` the greatest number, known at run time, is that of the last row.
+    """
     op: Any = import_module("relay.op")
     t = data.checked_type
     assert isinstance(t, TensorType)
     assert isinstance(t.shape, tuple)
-    zeros = op.zeros((num_segments, *t.shape[1:]), t.dtype)
+    if num_segments is None:
+        ids = op.cast(segment_ids, dtype="int64")
+        num_segments = op.add(op.max(ids), constant(1, "int64"))
+    if isinstance(num_segments, int):
+        zeros = op.zeros((num_segments, *t.shape[1:]), t.dtype)
+    else:
+        count = op.reshape(op.cast(num_segments, dtype="int64"), (1,))
+        sizes = op.strided_slice(op.shape_of(data, "int64"), [1], [len(t.shape)])
+        zeros = op.zeros(op.concatenate((count, sizes), 0), t.dtype)
     return op.scatter_nd(zeros, op.expand_dims(segment_ids, axis=0), data, mode="add")

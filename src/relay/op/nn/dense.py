@@ -7,7 +7,7 @@ from typing import Any
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import ANY, Dim, TensorType, Type
-from relay.op.attribute import Size, is_dimension
+from relay.op.attribute import Size
 from relay.op.base import NUMERIC, Array, Numpy, sample
 from relay.op.derivative import rank_of, tensor_type, unbroadcast
 from relay.op.family import Kernel
@@ -36,8 +36,8 @@ def contract(t: Typing, a: Dim, b: Dim, op: str) -> None:
 
 
 def said_units(n: Dim, units: Size | None) -> Dim:
-    """The units of a weight, as the dimension that an attribute says they are."""
-    return n if units is None or not is_dimension(units) else units
+    """Return the units of a weight: those that an attribute says, which `check_units` demands."""
+    return n if units is None else units
 
 
 def check_units(t: Typing, n: Dim, units: Size | None, op: str) -> None:
@@ -206,7 +206,8 @@ class MatMul(Kernel):
 
     def infer(self, t: Typing, tensor_a: Type, tensor_b: Type) -> Type:
         dtype = result_dtype(t, tensor_a, tensor_b, self.out_dtype)
-        a, b = t.shape(tensor_a), t.shape(tensor_b)
+        is_matrix = self.units is not None and not isinstance(t.tensor(tensor_b).shape, tuple)
+        a, b = t.shape(tensor_a), t.shape(tensor_b, 2 if is_matrix else None, "the second operand")
         turned = self.transpose_a or self.transpose_b
         if not a or not b or (turned and (len(b) < 2 or (self.transpose_a and len(a) < 2))):
             t.fail(

@@ -1,11 +1,12 @@
 """Dropout: some elements, chosen at random, are left out while a network is trained."""
 
 from collections.abc import Sequence
-from typing import Any
+from operator import index
+from typing import Any, SupportsIndex
 
 import numpy
 
-from relay.ir.expr import Call, Expr, Op, TupleGetItem, as_expr
+from relay.ir.expr import Call, Expr, Op, RelayExpr, TupleGetItem, as_expr
 from relay.ir.type import Dim, TensorType, TupleType, Type
 from relay.op import random_words
 from relay.op.axes import attribute_fault
@@ -129,7 +130,7 @@ class Dropout(Operator):
 
     @staticmethod
     def builder(data: Any, key: Any = None, rate: float | None = None) -> Expr:
-        """Return the data, of which a share `rate` (0.5) is dropped by the random `key`; without a key, the data.
+        """Return the data, of which a share `rate` (0.5) is dropped by `key`; without a key, the data.
 
         A whole number in the place of the key is a seed, and a float, as TVM has it, the rate.
         """
@@ -157,7 +158,7 @@ class Dropout(Operator):
 
 
 def dropout_raw(data: Any, key: Any = None, rate: float | None = None) -> Expr:
-    """Return the pair of the data, of which a share `rate` (0.5) is dropped by the random `key`, and the mask.
+    """Return the pair of the data, of which a share `rate` (0.5) is dropped by `key`, and the mask.
 
     A whole number in the place of the key is a seed, and a float, as TVM has it, the rate.
     """
@@ -165,8 +166,8 @@ def dropout_raw(data: Any, key: Any = None, rate: float | None = None) -> Expr:
         if rate is not None:
             raise TypeError("nn.dropout: multiple values for argument 'rate': a key is a seed, or ten words")
         key, rate = None, key
-    elif isinstance(key, int | numpy.integer) and not isinstance(key, bool):
-        key = apply("random.threefry_key", seed=int(key))
+    elif isinstance(key, SupportsIndex) and not isinstance(key, bool | numpy.ndarray | RelayExpr):
+        key = apply("random.threefry_key", seed=index(key))
     operands = (as_expr(data),) if key is None else (as_expr(data), as_expr(key))
     return Call(Op.get("nn.dropout"), operands, {"rate": 0.5 if rate is None else rate})
 

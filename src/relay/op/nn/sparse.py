@@ -1,6 +1,6 @@
 """Sparse matrices, kept by rows: the elements, which may be blocks, their columns, and where rows begin."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any, cast
 
@@ -66,25 +66,36 @@ def is_in_a_row(indptr: Expr, indices: Expr) -> Expr:
     return apply("logical_and", behind, apply("less", places, apply("max", ends)))
 
 
-def tensors_of(given: Sequence[Any]) -> list[Expr]:
-    """The tensors of a sparse matrix: given one by one, as a tuple, or as a matrix of SciPy."""
-    matrix: Any = given if len(given) >= MATRIX else given[0]
-    if not isinstance(matrix, tuple | list):
-        matrix = (matrix.data, matrix.indices, matrix.indptr)
-    return [as_expr(part) for part in cast("Sequence[Any]", matrix)]
+def matrix_and_options(
+    name: str, args: Sequence[Any], options: Mapping[str, Any]
+) -> tuple[list[Expr], dict[str, Any]]:
+    """Return the tensors of a sparse matrix and the options after it, which `options` has by name or as None.
+
+    The matrix is given as its tensors one by one, as a tuple, or as a matrix of SciPy.
+    """
+    first: Any = args[0]
+    is_one = isinstance(first, tuple | list) or hasattr(first, "indptr")
+    count = 1 if is_one else MATRIX
+    rest = args[count:]
+    if len(rest) > len(options):
+        raise TypeError(f"{name}: {len(rest)} arguments after the matrix, which are {len(options)} at most")
+    for option in list(options)[: len(rest)]:
+        if options[option] is not None:
+            raise TypeError(f"{name}: multiple values for argument {option!r}")
+    chosen = {**options, **dict(zip(options, rest, strict=False))}
+    parts: Any = args[:count] if count == MATRIX else first
+    if hasattr(first, "indptr"):
+        parts = (first.data, first.indices, first.indptr)
+    tensors = [as_expr(part) for part in cast("Sequence[Any]", parts)]
+    return tensors, {option: value for option, value in chosen.items() if value is not None}
 
 
 def sparse_builder(name: str) -> Any:
-    """A builder that takes a sparse matrix as one argument, or its three tensors."""
+    """Return a builder of products that takes a sparse matrix as one argument, or its three tensors."""
 
     def build(dense_mat: Any, sparse_mat: Any, *rest: Any, sparse_lhs: bool | None = None) -> Expr:
-        matrix = (sparse_mat, *rest)
-        if len(matrix) == 2:
-            if sparse_lhs is not None:
-                raise TypeError(f"{name}: multiple values for argument 'sparse_lhs'")
-            sparse_lhs = rest[0]
-        flags = {} if name == "nn.sparse_add" else {"sparse_lhs": bool(sparse_lhs)}
-        return Call(Op.get(name), (as_expr(dense_mat), *tensors_of(matrix)), flags)
+        tensors, attrs = matrix_and_options(name, (sparse_mat, *rest), {"sparse_lhs": sparse_lhs})
+        return Call(Op.get(name), (as_expr(dense_mat), *tensors), attrs)
 
     build.__name__ = name.rpartition(".")[2]
     build.__doc__ = "The dense operand, and the sparse one as `(data, indices, indptr)` or a matrix of SciPy."
@@ -253,7 +264,12 @@ class SparseAdd(Composite):
         sample("4x3 float32", "4 float32", INDICES, INDPTR),
         sample("3x3 float32", "4 float32", INDICES, IN_NO_ROW),
     )
-    builder = staticmethod(sparse_builder("nn.sparse_add"))
+
+    @staticmethod
+    def builder(dense_mat: Any, sparse_mat: Any, *rest: Any) -> Expr:
+        """The dense operand, and the sparse one as `(data, indices, indptr)` or a matrix of SciPy."""
+        tensors, _ = matrix_and_options("nn.sparse_add", (sparse_mat, *rest), {})
+        return Call(Op.get("nn.sparse_add"), (as_expr(dense_mat), *tensors), {})
 
     def infer(
         self, t: Typing, dense_data: Type, sparse_data: Type, sparse_indices: Type, sparse_indptr: Type
@@ -290,8 +306,8 @@ class SparseTranspose(Composite):
     @staticmethod
     def builder(x: Any, *rest: Any) -> Expr:
         """The matrix as `(data, indices, indptr)`, as a matrix of SciPy, or its three tensors."""
-        given = tensors_of((x, *rest))
-        return Call(Op.get("nn.sparse_transpose"), tuple(given), {})
+        tensors, _ = matrix_and_options("nn.sparse_transpose", (x, *rest), {})
+        return Call(Op.get("nn.sparse_transpose"), tuple(tensors), {})
 
     def infer(self, t: Typing, sparse_data: Type, sparse_indices: Type, sparse_indptr: Type) -> Type:
         check_sparse_matrix(t, sparse_data, sparse_indices, sparse_indptr)
@@ -334,11 +350,13 @@ class SparseConv2D(Composite):
     )
 
     @staticmethod
-    def builder(dense_mat: Any, *matrix: Any, layout: str = "NHWC", kernel_size: Any = (1, 1)) -> Expr:
+    def builder(
+        dense_mat: Any, sparse_mat: Any, *rest: Any, layout: str | None = None, kernel_size: Any = None
+    ) -> Expr:
         """The data, and the weight as `(data, indices, indptr)`, a matrix of SciPy, or its three tensors."""
-        given = tensors_of(matrix)
-        attrs = {"layout": layout, "kernel_size": kernel_size}
-        return Call(Op.get("nn.sparse_conv2d"), (as_expr(dense_mat), *given), attrs)
+        options = {"layout": layout, "kernel_size": kernel_size}
+        tensors, attrs = matrix_and_options("nn.sparse_conv2d", (sparse_mat, *rest), options)
+        return Call(Op.get("nn.sparse_conv2d"), (as_expr(dense_mat), *tensors), attrs)
 
     def infer(self, t: Typing, dense_mat: Type, data: Type, indices: Type, indptr: Type) -> Type:
         t.equal(t.dtype(data), t.dtype(dense_mat), why="both operands have one dtype")

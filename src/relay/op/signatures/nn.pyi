@@ -660,11 +660,11 @@ def depth_to_space(
 def dilate(data: Operand, strides: int | Sequence[int], dilation_value: float = 0.0) -> Call:
     """`data` with `strides - 1` times `dilation_value` between neighbours along each axis."""
 
-def dropout(data: Any, key: Any = None, rate: float = 0.5) -> Expr:
-    """The data, of which a share `rate` is dropped by the random `key`; without a key, the data."""
+def dropout(data: Any, key: Any = None, rate: float | None = None) -> Expr:
+    """Return the data, of which a share `rate` (0.5) is dropped by `key`; without a key, the data."""
 
-def dropout_raw(data: Any, key: Any = None, rate: float = 0.5) -> Expr:
-    """The pair of the data, of which a share `rate` is dropped by the random `key`, and the mask."""
+def dropout_raw(data: Any, key: Any = None, rate: float | None = None) -> Expr:
+    """Return the pair of the data, of which a share `rate` (0.5) is dropped by `key`, and the mask."""
 
 def elu(data: Operand, alpha: float = 1.0) -> Call:
     """`x` where `x > 0`, otherwise `alpha * expm1(x)`. Source: Clevert, Unterthiner and Hochreiter, 2015."""
@@ -976,13 +976,15 @@ def space_to_batch_nd(
 def space_to_depth(data: Operand, block_size: int, layout: Literal["NCHW", "NHWC"] = "NCHW") -> Call:
     """Each block of `block_size` by `block_size` pixels as one pixel with the channels of all of them."""
 
-def sparse_add(dense_mat: Any, sparse_mat: Any, *rest: Any, sparse_lhs: bool = False) -> Expr:
+def sparse_add(dense_mat: Any, sparse_mat: Any, *rest: Any) -> Expr:
     """The dense operand, and the sparse one as `(data, indices, indptr)` or a matrix of SciPy."""
 
-def sparse_conv2d(dense_mat: Any, *matrix: Any, layout: str = "NHWC", kernel_size: Any = (1, 1)) -> Expr:
+def sparse_conv2d(
+    dense_mat: Any, sparse_mat: Any, *rest: Any, layout: str | None = None, kernel_size: Any = None
+) -> Expr:
     """The data, and the weight as `(data, indices, indptr)`, a matrix of SciPy, or its three tensors."""
 
-def sparse_dense(dense_mat: Any, sparse_mat: Any, *rest: Any, sparse_lhs: bool = False) -> Expr:
+def sparse_dense(dense_mat: Any, sparse_mat: Any, *rest: Any, sparse_lhs: bool | None = None) -> Expr:
     """The dense operand, and the sparse one as `(data, indices, indptr)` or a matrix of SciPy."""
 
 def sparse_transpose(x: Any, *rest: Any) -> Expr:

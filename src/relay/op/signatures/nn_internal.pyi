@@ -4,5 +4,5 @@ from typing import Any
 
 from relay.ir.expr import Expr
 
-def sparse_dense_padded(dense_mat: Any, sparse_mat: Any, *rest: Any, sparse_lhs: bool = False) -> Expr:
+def sparse_dense_padded(dense_mat: Any, sparse_mat: Any, *rest: Any, sparse_lhs: bool | None = None) -> Expr:
     """The dense operand, and the sparse one as `(data, indices, indptr)` or a matrix of SciPy."""
