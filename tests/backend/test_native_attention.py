@@ -109,3 +109,64 @@ def test_scores_that_somebody_else_reads_stay_apart() -> None:
     wanted = softmax(q @ k.transpose(0, 2, 1))
     np.testing.assert_allclose(scores, wanted, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(mixed, wanted @ k, rtol=1e-4, atol=1e-5)
+
+
+MASKED = """
+def @main(%q: Tensor[(b, {heads}, r, {d}), {dtype}], %k: Tensor[(b, {shared}, m, {d}), {dtype}],
+          %v: Tensor[(b, {shared}, m, {d}), {dtype}], %mask: Tensor[(b, {mask_heads}, r, m), {mask}]) {{
+  nn.attention(%q, %k, %v, %mask, causal={causal}, group_size={group})
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("r", "m", "heads", "group", "mask", "causal", "dtype", "sizes"),
+    [
+        (1, 9, 4, 1, "bool", False, "float32", "known"),
+        (1, 9, 4, 2, "float32", False, "float32", "known"),
+        (7, 33, 2, 1, "bool", True, "float32", "known"),
+        (20, 20, 4, 4, "bool", True, "float32", "open"),
+        (300, 77, 2, 2, "float32", True, "float32", "known"),
+        (20, 20, 2, 1, "float32", False, "float32", "open"),
+        (20, 20, 2, 1, "float64", False, "float64", "known"),
+        (12, 12, 2, 1, "float16", True, "float16", "open"),
+        (5, 0, 2, 1, "bool", False, "float32", "open"),
+    ],
+)
+def test_rows_whose_keys_are_all_masked_are_zero(
+    r: int, m: int, heads: int, group: int, mask: str, causal: bool, dtype: str, sizes: str
+) -> None:
+    """PyTorch since 2.5 gives 0; the other rows by the formula, in float64."""
+    shared, d = heads // group, 8
+    text = MASKED.format(
+        heads=heads, shared=shared, d=d, mask_heads=1, mask=mask, causal=causal, group=group, dtype=dtype
+    )
+    if sizes == "known":
+        for name, size in (("b", 2), ("r", r), ("m", m)):
+            text = text.replace(f"({name},", f"({size},").replace(f" {name},", f" {size},")
+    rng = np.random.default_rng(r + m)
+    q, k, v = (
+        rng.standard_normal((2, h, n, d)).astype(dtype) for h, n in ((heads, r), (shared, m), (shared, m))
+    )
+    keep = rng.random((2, 1, r, m)) > 0.3
+    keep[0, 0, :: r // 2 + 1] = False
+    keep[1, 0, -1] = False
+    added = rng.standard_normal(keep.shape) * (mask != "bool")
+    operand = keep if mask == "bool" else np.where(keep, added, -np.inf).astype(mask)
+    seen = keep & np.tri(r, m, dtype=bool) if causal else keep
+    keys, values = (np.repeat(x.astype("float64"), group, 1) for x in (k, v))
+    scores = np.where(seen, q.astype("float64") @ keys.swapaxes(-1, -2) / np.sqrt(d) + added, -np.inf)
+    weights = np.exp(scores - np.maximum(scores.max(-1, keepdims=True, initial=-np.inf), -1e300))
+    wanted = weights @ values / np.maximum(weights.sum(-1, keepdims=True), 1)
+    is_empty = np.broadcast_to(~seen.any(-1), wanted.shape[:-1])
+    assert is_empty.any()
+    mod = relay.parse(text)
+    tolerance = {"float64": 1e-12, "float32": 2e-5, "float16": 4e-3}[dtype]
+    executors = [
+        relay.create_executor("debug", mod).evaluate(),
+        *(built(text, threads) for threads in (1, 2)),
+    ]
+    for run in executors:
+        y = run(q, k, v, operand)
+        assert not y[is_empty].any()
+        np.testing.assert_allclose(y, wanted, rtol=tolerance, atol=tolerance)

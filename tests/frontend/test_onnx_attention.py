@@ -265,3 +265,14 @@ def test_normalisations_of_groups_of_channels() -> None:
     alone = by_relay(*one_node("GroupNorm", [whole, gain, shift], how))[0]
     for ours, theirs in zip(by_relay(*both), (alone, whole), strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["bool", "float32"])
+def test_rows_whose_keys_are_all_masked_are_those_of_onnx_runtime(kind: str) -> None:
+    q, hidden = drawn(1, 2, 3, 4), np.asarray([[0, 0, 0], [1, 1, 1], [1, 0, 1]], bool)
+    mask = hidden if kind == "bool" else np.where(hidden, 0, -np.inf).astype("float32")
+    for attributes in ({}, {"softcap": 2.0}):
+        case = ("Attention", [q, q, q, mask], attributes)
+        check(*case, domain="", opset=23)
+        (y,) = by_relay(*one_node(*case, domain="", opset=23))
+        assert not y[:, :, 0].any()

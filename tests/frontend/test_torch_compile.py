@@ -119,6 +119,52 @@ def test_attention_with_a_mask_has_gradients():
     assert all_compiled()
 
 
+def left_padded(kind):
+    """A causal mask `(2, 1, 6, 6)` of a batch whose first row begins with three tokens of padding."""
+    padding = torch.ones(2, 1, 1, 6, dtype=torch.bool)
+    padding[0, ..., :3] = False
+    keep = padding & torch.ones(6, 6, dtype=torch.bool).tril()
+    return keep if kind == "bool" else torch.zeros(keep.shape).masked_fill(~keep, -torch.inf)
+
+
+@pytest.mark.parametrize("kind", ["bool", "float"])
+def test_rows_of_attention_whose_keys_are_all_masked(kind):
+    x, mask = torch.randn(2, 4, 6, 8), left_padded(kind)
+    f = functional.scaled_dot_product_attention
+    run = relay(f)
+    y = run(x, x, x, attn_mask=mask)
+    same(y, f(x, x, x, attn_mask=mask))
+    assert not y[0, :, :3].any()
+
+    def by(g):
+        z = x.clone().requires_grad_()
+        return torch.autograd.grad(g(z, z, z, attn_mask=mask).square().sum(), z)
+
+    same(by(run), by(f))
+    assert all_compiled()
+
+
+@pytest.mark.parametrize("train", [False, True])
+def test_sequences_of_an_encoder_that_are_all_padding(train):
+    """In evaluation without gradients PyTorch's fused layer, which is not traced, gives NaN here."""
+    layer = nn.TransformerEncoderLayer(16, 4, 32, dropout=0.0, batch_first=True).train(train)
+    x, padding = torch.randn(3, 5, 16), torch.zeros(3, 5, dtype=torch.bool)
+    padding[0] = padding[1, :2] = True
+
+    class Encoder(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = layer
+
+        def forward(self, x):
+            return self.layer(x, src_key_padding_mask=padding)
+
+    expected = gradients(Encoder(), x)
+    assert all(y.isfinite().all() for y in expected)
+    same(gradients(relay(Encoder()), x), expected)
+    assert all_compiled()
+
+
 def test_a_training_step_is_that_of_eager_mode():
     results = []
     for compiles in (False, True):

@@ -55,19 +55,19 @@ STRETCHED = (
     "reshape(broadcast_to(expand_dims({0}, axis=2), shape=(2, 2, 2, 7, {1})), newshape=(2, 4, 7, {1}))"
 )
 ATTENTION = [
-    (f"nn.matmul(nn.softmax({SCORES} * 0.5f), %v)", "nn.attention(%q, %k, %v, scale=0.5)"),
+    (f"nn.matmul(nn.softmax({SCORES} * 0.5f), %v)", 'nn.attention(%q, %k, %v, scale=0.5, masked_rows="nan")'),
     (
         "nn.matmul(nn.softmax(nn.matmul(%q, transpose(%k, axes=[0, 1, 3, 2])) / 4f + %m), %v)",
-        "nn.attention(%q, %k, %v, %m, scale=0.25)",
+        'nn.attention(%q, %k, %v, %m, scale=0.25, masked_rows="nan")',
     ),
     (
         f"nn.matmul(nn.softmax({SHARED} + %m), repeat(%vv, repeats=2, axis=1))",
-        "nn.attention(%q, %kk, %vv, %m, scale=1.0, group_size=2)",
+        'nn.attention(%q, %kk, %vv, %m, scale=1.0, group_size=2, masked_rows="nan")',
     ),
     (
         f"nn.matmul(nn.softmax(nn.matmul(%q, {STRETCHED.format('%kk', 8)}, transpose_b=True)),"
         f" {STRETCHED.format('%vv', 6)})",
-        "nn.attention(%q, %kk, %vv, scale=1.0, group_size=2)",
+        'nn.attention(%q, %kk, %vv, scale=1.0, group_size=2, masked_rows="nan")',
     ),
 ]
 OPERANDS = {
@@ -105,12 +105,43 @@ def test_what_is_spelled_out_becomes_the_operator(spelled: str, operator: str) -
     )
 
 
+SAFE = f"nn.matmul(nn.safe_softmax({SCORES} + %m), %v)"
+MASKED_ROWS = [
+    (
+        f"nn.matmul(nn.softmax({SCORES} + %m), %v)",
+        'nn.attention(%q, %k, %v, %m, scale=1.0, masked_rows="nan")',
+    ),
+    (SAFE, "nn.attention(%q, %k, %v, %m, scale=1.0)"),
+    (
+        f"let %keep = %m > 0f; nn.matmul(where(%keep, nn.softmax(where(%keep, {SCORES}, -inff)), 0f), %v)",
+        "nn.attention(%q, %k, %v, %keep, scale=1.0)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("spelled", "operator"), MASKED_ROWS)
+@pytest.mark.parametrize("executor", ["debug", "native"])
+def test_rows_whose_keys_are_all_masked_keep_their_value(spelled: str, operator: str, executor: str) -> None:
+    mod = program(spelled)
+    raised = raise_composites(mod)
+    assert operator.split(" ")[-1] in result(raised)
+    assert "nn.attention" in result(raised)
+    xs = dict(zip(OPERANDS, arguments(), strict=True))
+    xs["m"][:, :, 2] = -np.inf
+    for m in (mod, raised):
+        rows = relay.create_executor(executor, m).evaluate()(*xs.values())[:, :, 2]
+        assert np.isnan(rows).all() if "nan" in operator else not rows.any()
+
+
 def test_a_causal_mask_that_is_known_becomes_an_attribute() -> None:
     keep = relay.const(np.tri(5, 7, dtype=bool))
     q, k, v = (relay.var(n, shape=OPERANDS[n], dtype="float32") for n in "qkv")
     for condition, operator in (
-        (keep, "nn.attention(%q, %k, %v, causal=True, scale=1.0)"),
-        (relay.var("keep", shape=(5, 7), dtype="bool"), "nn.attention(%q, %k, %v, %keep, scale=1.0)"),
+        (keep, 'nn.attention(%q, %k, %v, causal=True, scale=1.0, masked_rows="nan")'),
+        (
+            relay.var("keep", shape=(5, 7), dtype="bool"),
+            'nn.attention(%q, %k, %v, %keep, scale=1.0, masked_rows="nan")',
+        ),
     ):
         scores = relay.where(
             condition, relay.nn.matmul(q, k, transpose_b=True), relay.const(-np.inf, "float32")

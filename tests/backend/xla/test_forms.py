@@ -61,6 +61,19 @@ def test_convolutions_and_their_derivatives(seed: int) -> None:
     alike("nn.conv2d_transpose", {**to_data, "kernel_layout": kernel.translate(SWAPPED)}, y, w)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+def test_attention_to_no_key_is_zero(dtype: str) -> None:
+    rng = np.random.default_rng(1)
+    q, k, v = (rng.standard_normal((2, n, 4)).astype(jax.numpy.dtype(dtype)) for n in (3, 5, 5))
+    keep = rng.random((2, 3, 5)) > 0.4
+    keep[0, 1] = keep[1, 2] = False
+    for mask in (keep, np.where(keep, 0, -np.inf).astype(q.dtype)):
+        y = alike("nn.attention", {"causal": True}, q, k, v, mask)
+        assert not y[0, 1].any()
+        assert not y[1, 2].any()
+    alike("nn.safe_softmax", {"axis": 1}, np.where(keep, q[..., :1], -np.inf).astype(q.dtype))
+
+
 @pytest.mark.parametrize("name", ["max", "avg"])
 @pytest.mark.parametrize("seed", range(12))
 def test_pooling_and_its_derivative(name: str, seed: int) -> None:

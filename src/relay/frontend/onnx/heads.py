@@ -137,7 +137,7 @@ def attend(
 def shares(scores: Value, sink: Value | None) -> Value:
     """The softmax of scores, of which a sink of each head takes a share."""
     if sink is None:
-        return call("nn.softmax", scores, axis=3)
+        return call("nn.safe_softmax", scores, axis=3)
     extra = call("reshape", cast(sink, scores.dtype), newshape=(1, -1, 1, 1))
     top = call("maximum", call("max", scores, axis=(3,), keepdims=True), extra)
     found = call("exp", scores - top)

@@ -17,11 +17,8 @@ def softmax(node: Node, x: Value, dim: int, *_: Any) -> Value:
     x = cast(x, node.dtype)
     if x.rank == 0:
         return call("ones_like", x)
-    found = call("nn.softmax", x, axis=axis_of(dim, x.rank))
-    if "safe" in node.operator:
-        most = call("max", x, axis=(axis_of(dim, x.rank),), keepdims=True)
-        found = call("where", call("equal", most, -np.inf), constant(0, x.dtype), found)
-    return found
+    name = "nn.safe_softmax" if "safe" in node.operator else "nn.softmax"
+    return call(name, x, axis=axis_of(dim, x.rank))
 
 
 @converts("aten.log_softmax.int", "aten._log_softmax")

@@ -1,5 +1,6 @@
 """Operators that PyTorch writes in terms of others before a graph comes here."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -43,7 +44,7 @@ def scores_of(query: Any, key: Any, is_causal: bool, mask: Any, scale: float | N
     if is_causal:
         rows, columns = query.shape[-2], key.shape[-2]
         seen = torch.ones(rows, columns, dtype=torch.bool, device=query.device).tril()
-        found = found.masked_fill(~seen, float("-inf"))
+        found = found.masked_fill(~seen, -math.inf)
     return found, factor
 
 
@@ -57,12 +58,16 @@ def attention(
     query: Any, key: Any, value: Any, dropout_p: float = 0.0, is_causal: bool = False, *,
     attn_mask: Any = None, scale: float | None = None,
 ) -> Any:  # fmt: skip
-    """Attention, and the logarithms of the sums of exponentials, which the derivative takes."""
+    """Attention, and the logarithms of the sums of exponentials, which the derivative takes.
+
+    Both are 0 in a row whose scores are all `-inf`.
+    """
     torch = pytorch()
     scores, _ = scores_of(query, key, is_causal, attn_mask, scale)
     most = scores.amax(-1, keepdim=True)
+    most = most.masked_fill(most == -math.inf, 0)
     parts = torch.exp(scores - most)
-    total = parts.sum(-1, keepdim=True)
+    total = parts.sum(-1, keepdim=True).clamp_min(1)
     found = (parts / total).to(value.dtype) @ value
     return found, (most + torch.log(total)).squeeze(-1)
 

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+import numpy as _np
+
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.axes import axis_of
@@ -15,7 +17,17 @@ from relay.op.family import Elementwise, family
 from relay.op.kind import Batching, Derivative, Fusion, Precision, Wide
 from relay.op.native import Loops, Scalars, View
 from relay.op.nn.cotangent import reshaped_like
-from relay.op.numeric import SameType, along_channels, apply, dims, narrow, narrowed, widened
+from relay.op.numeric import (
+    SameType,
+    along_channels,
+    apply,
+    computing_dtype,
+    dims,
+    narrow,
+    narrowed,
+    scalar,
+    widened,
+)
 from relay.op.registry import operator
 from relay.op.relation import Typing
 
@@ -98,6 +110,38 @@ class FastSoftmax(_Softmax):
     grown = "fast_exp"
 
     samples = (sample("3x4 float32"),)
+
+
+@operator("nn.safe_softmax")
+class SafeSoftmax(_Softmax):
+    """`nn.softmax`, but 0 along an axis whose numbers are all `-inf`, where `nn.softmax` is NaN.
+
+    relay> nn.safe_softmax([[0.0, 0.0], [-inf, -inf]])
+    [[0.5, 0.5], [0.0, 0.0]]
+    """
+
+    samples = (
+        sample("3x4 float32"),
+        sample("3x4x2 float64", axis=1),
+        sample("3x0 float32"),
+        sample("3x4 bfloat16"),
+        sample(_np.asarray([[-_np.inf, -_np.inf], [1, -_np.inf]], "float32")),
+    )
+
+    def decompose(self, types: Any, data: Expr) -> Expr:
+        x, wide = widened(data, types[0].dtype), computing_dtype(types[0].dtype)
+        most = apply("max", x, axis=self.axis, keepdims=True)
+        most = apply("where", apply("equal", most, scalar(-_np.inf, wide)), scalar(0, wide), most)
+        grown = apply("exp", apply("subtract", x, most))
+        total = apply("maximum", self.total(grown), scalar(1, wide))
+        return narrowed(apply("divide", grown, total), types[0].dtype)
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        x = accumulator(data)
+        most = np.max(x, axis=self.axis, keepdims=True, initial=-np.inf)
+        grown = np.exp(x - np.where(most == -np.inf, x.dtype.type(0), most))
+        total = np.maximum(np.sum(grown, axis=self.axis, keepdims=True), x.dtype.type(1))
+        return narrow(grown / total, data.dtype)
 
 
 @operator("nn.log_softmax")

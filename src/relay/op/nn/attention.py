@@ -1,7 +1,7 @@
 """Attention: mixtures of values, weighted by how alike queries and keys are."""
 
 from math import sqrt
-from typing import Any
+from typing import Any, Literal
 
 import numpy
 
@@ -22,8 +22,9 @@ class Attention(Composite):
     `query` is `(..., heads, n, d)`, `key` `(..., heads, m, d)`, `value` `(..., heads, m, e)`, and the result
     `(..., heads, n, e)`; all may lack the heads.  Keys and values may have fewer heads, each of which
     serves `group_size` neighbouring heads of the queries.  `mask` broadcasts to `(..., heads, n, m)`:
-    booleans say which keys a query attends to (to none gives 0), floats are added to the scores.  With
-    `causal`, query `i` attends to the keys up to `i`.  `scale` is `1 / sqrt(d)` unless given.
+    booleans say which keys a query attends to, floats are added to the scores.  With `causal`, query `i`
+    attends to the keys up to `i`.  `scale` is `1 / sqrt(d)` unless given.  The rows of queries that attend
+    to no key, with scores that are all `-inf`, are 0, or NaN with `masked_rows="nan"`.
 
     Source: Vaswani et al., 2017; groups of heads: Ainslie et al., 2023.
 
@@ -34,6 +35,7 @@ class Attention(Composite):
     causal: bool = False
     scale: float | None = None
     group_size: int = 1
+    masked_rows: Literal["zero", "nan"] = "zero"
     samples = (
         sample("2x3x5x4 float32", "2x3x7x4 float32", "2x3x7x6 float32"),
         sample("5x4 float64", "7x4 float64", "7x6 float64", causal=True, scale=0.5),
@@ -79,16 +81,13 @@ class Attention(Composite):
         into = {} if wide == dtype else {"out_dtype": wide}
         scores = apply("nn.matmul", query, key, transpose_b=True, **into)
         scores = scores if factor is None else apply("multiply", scores, factor)
-        is_choice = mask is not None and types[3].dtype == "bool"
-        if mask is not None and is_choice:
+        if mask is not None and types[3].dtype == "bool":
             keep = mask if keep is None else apply("logical_and", keep, mask)
         elif mask is not None:
             scores = apply("add", scores, mask if wide == dtype else apply("cast", mask, dtype=wide))
         if keep is not None:
             scores = apply("where", keep, scores, scalar(-numpy.inf, wide))
-        weights = apply("nn.softmax", scores)
-        if is_choice:
-            weights = apply("where", keep, weights, scalar(0, wide))
+        weights = apply("nn.safe_softmax" if self.masked_rows == "zero" else "nn.softmax", scores)
         mixed = apply("nn.matmul", weights if wide == dtype else apply("cast", weights, dtype=dtype), value)
         return apply("reshape", mixed, newshape=(*[0] * at, -3, 0, 0)) if is_grouped else mixed
 

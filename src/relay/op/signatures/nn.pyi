@@ -141,6 +141,7 @@ def attention(
     causal: bool = False,
     scale: float | None = None,
     group_size: int = 1,
+    masked_rows: Literal["zero", "nan"] = "zero",
 ) -> Call:
     """`softmax(scale * query @ key.T + mask) @ value`: scaled dot-product attention."""
 
@@ -941,6 +942,9 @@ def relu(data: Operand) -> Call:
 
 def rms_norm(data: Operand, gamma: Operand | None = None, axis: int = -1, epsilon: float = 1e-05) -> Call:
     """Data divided by its root mean square along `axis`, times `gamma`."""
+
+def safe_softmax(data: Operand, axis: int = -1) -> Call:
+    """`nn.softmax`, but 0 along an axis whose numbers are all `-inf`, where `nn.softmax` is NaN."""
 
 def selu(data: Operand, alpha: float = 1.6732632423543772, gamma: float = 1.0507009873554805) -> Call:
     """`gamma * elu(x, alpha)`, with numbers that keep mean 0 and variance 1 from layer to layer."""

@@ -12,7 +12,7 @@ from relay.op.broadcast import BroadcastTo, Where
 from relay.op.division import Divide
 from relay.op.join import Repeat
 from relay.op.math import Rsqrt, Sqrt
-from relay.op.nn.activation import Softmax
+from relay.op.nn.activation import SafeSoftmax, Softmax
 from relay.op.nn.attention import Attention
 from relay.op.nn.dense import BatchMatMul, MatMul
 from relay.op.nn.norm import LayerNorm, RmsNorm
@@ -122,7 +122,7 @@ def _shifted_norm(w: Rewriter, e: Call) -> Expr | None:
 
 @LAYERS.rule("nn.matmul(nn.softmax(nn.matmul(q, k, transpose_b=True) * scale + mask), v) =>"
                  " nn.attention(q, k, v, mask)", MatMul, BatchMatMul,
-                 but="0 instead of NaN where a mask forbids everything")  # fmt: skip
+                 but="0 instead of NaN in rows whose chosen scores are all -inf")  # fmt: skip
 def _attention(w: Rewriter, e: Call) -> Expr | None:
     weights, value = e.args
     if not is_product(w, e, transpose_b=False) or not w.is_only_here(weights):
@@ -131,7 +131,7 @@ def _attention(w: Rewriter, e: Call) -> Expr | None:
     keep = None
     if outer and number_of(w, outer[1][2]) == 0:
         keep, weights = outer[1][:2]
-    soft = w.parts(weights, Softmax)
+    soft = w.parts(weights, Softmax, SafeSoftmax)
     t = w.types(weights)
     if not soft or not isinstance(t, TensorType) or not isinstance(t.shape, tuple) or len(t.shape) < 2:
         return None
@@ -151,7 +151,9 @@ def _attention(w: Rewriter, e: Call) -> Expr | None:
     heads = {dims_of(w, x)[-3:-2] for x in (*inner[1], value)}
     if len(heads) > 1:
         return None
-    return call(Attention(causal=is_causal, scale=scale), (*inner[1], value, *mask), e)
+    masked_rows = "nan" if keep is None and isinstance(soft[0], Softmax) else "zero"
+    op = Attention(causal=is_causal, scale=scale, masked_rows=masked_rows)
+    return call(op, (*inner[1], value, *mask), e)
 
 
 @LAYERS.rule("nn.attention(q, repeat(k, n, axis=-3), repeat(v, n, axis=-3)) =>"

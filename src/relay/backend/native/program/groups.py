@@ -93,19 +93,12 @@ class Group:
         return (e for e in post_order(self.fn.body) if isinstance(e, Call | Tuple | TupleGetItem))
 
     def find_users(self) -> dict[Expr, list[Expr]]:
-        """Return the nodes that read each node, once for each time.  The fields of a tuple that a call takes
-        are read by the call.
-        """
+        """Who reads each node, once for each time."""
         users: dict[Expr, list[Expr]] = {}
         for e in self.nodes():
-            parts = [self.resolved(part) for part in (e.args if isinstance(e, Call) else e.children)]
+            parts = e.args if isinstance(e, Call) else e.children
             for part in parts:
-                users.setdefault(part, []).append(e)
-        for e in self.nodes():
-            readers = users.get(e, [])
-            if isinstance(e, Tuple) and readers and all(isinstance(u, Call) for u in readers):
-                for part in map(self.resolved, e.fields):
-                    users[part] = [r for u in users[part] for r in (readers if u is e else [u])]
+                users.setdefault(self.resolved(part), []).append(e)
         return users
 
     def has_rows(self) -> bool:

@@ -259,6 +259,14 @@ def softmax(g: Graph, op: Any, x: Value) -> str:
     return g.add("Softmax", x, axis=op.axis)
 
 
+@exports("nn.safe_softmax", fits=lambda op: isinstance(op.axis, int))
+def safe_softmax(g: Graph, op: Any, x: Value) -> str:
+    """Write `softmax` with 0 in place of NaN where all numbers along the axis are `-inf`."""
+    most = g.add("ReduceMax", x, g.ints([op.axis]))
+    is_empty = g.add("Equal", most, g.scalar(-np.inf, x))
+    return g.add("Where", is_empty, g.scalar(0, x), softmax(g, op, x))
+
+
 @exports("nn.log_softmax", fits=lambda op: isinstance(op.axis, int))
 def log_softmax(g: Graph, op: Any, x: Value) -> str:
     """The logarithm of `softmax`."""
