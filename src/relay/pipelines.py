@@ -52,6 +52,7 @@ from relay.transform.passes.precision_report import PrecisionReport
 from relay.transform.passes.raise_composites import raise_composites
 from relay.transform.passes.scale_forward import fold_scale_axis
 from relay.transform.passes.simplify_inference import simplify_inference
+from relay.transform.passes.split_concatenations import split_args
 from relay.transform.passes.static_shapes import dynamic_to_static
 from relay.transform.passes.unused_functions import reached, remove_unused_functions
 from relay.transform.rewriting.anf_conversion import anf_module
@@ -188,7 +189,7 @@ def asks_known_size(e: Expr, types: Types) -> bool:
 
 NATIVE: tuple[PassFunction, ...] = (
     instantiate_entries, strip_reserved_attrs, globals_to_thunks, expand_grad, remove_unused_functions,
-    monomorphize, settle_sizes, batch_blocks, expand_operators, fuse_ops, join_attention,
+    monomorphize, settle_sizes, batch_blocks, expand_operators, split_args, fuse_ops, join_attention,
     outline_fused_groups, eta_expand, lambda_lift, split_long_definitions,
 )  # fmt: skip
 XLA: tuple[PassFunction, ...] = (
@@ -196,6 +197,7 @@ XLA: tuple[PassFunction, ...] = (
 )  # fmt: skip
 """The passes behind which a program is traced for XLA."""
 OPTIONS: Mapping[PassFunction, Mapping[str, Any]] = {
+    split_args: {"max_function_args": 64},  # LLVM's time grows faster than a function with many operands
     fuse_ops: {"lone": True, "link_params": False},
     eta_expand: {"expand_op": True, "expand_constructor": True},
 }

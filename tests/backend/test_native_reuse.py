@@ -11,7 +11,8 @@ import relay
 from backend.reuse import MEGABYTE, assert_same, peak
 from generators.reuse import reusing
 from relay.backend.native.host.compiler import Compiler
-from relay.backend.native.loops.nodes import NewTensor, Release, Value
+from relay.backend.native.loops.nodes import Block, NewTensor, Release, Statement, Value
+from relay.backend.native.loops.reuse import Tensor, Uses
 
 PROGRAMS = 6
 """Random programs that are tried by default."""
@@ -277,3 +278,22 @@ def test_an_update_is_in_place_where_later_lines_ask_for_a_known_size() -> None:
     found = built(np.int32(3), np.zeros((1024, 256), "float32"), np.full(256, 8, "float32"))
     assert found[:5, 0].tolist() == [0, 2, 4, 8, 0]
     assert peak(built) < 1.5 * MEGABYTE
+
+
+@pytest.mark.parametrize("count", [20, 120])
+def test_each_result_looks_at_the_statements_of_few_operands(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visited: list[Statement] = []
+    statements_of = Uses.statements_of
+
+    def counted(self: Uses, out: Tensor, p: Tensor, block: Block) -> list[Statement]:
+        visited.extend(statements := statements_of(self, out, p, block))
+        return statements
+
+    monkeypatch.setattr(Uses, "statements_of", counted)
+    lines = [f"let %y{i} = tanh(%x{i}) * %x{i};" for i in range(count)]
+    params = ", ".join([f"%x{i}: Tensor[(4, 8), float32]" for i in range(count)])
+    results = ", ".join([f"%y{i}" for i in range(count)])
+    Compiler(relay.parse(f"def @main({params}) {{ {' '.join(lines)} ({results}) }}"))
+    assert count <= len(visited) <= 50 * count

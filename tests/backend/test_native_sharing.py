@@ -34,6 +34,17 @@ def test_operators_that_recur_share_their_code() -> None:
     np.testing.assert_allclose(NativeProgram(mod)(x), Interpreter(mod).evaluate("main", x), rtol=1e-6)
 
 
+@pytest.mark.parametrize("count", [100, 400])
+def test_groups_that_differ_in_numbers_share_their_code(count: int) -> None:
+    lines = ", ".join([f"tanh(%x * {i + 1}f)" for i in range(count)])
+    mod = relay.parse(f"def @main(%x: Tensor[(4, 8), float32]) {{ concatenate(({lines}), axis=0) }}")
+    # tanh, a product and tanh, 64 parts joined, the rest of the parts joined, and the parts of these.
+    assert len(Compiler(mod).program.groups) <= 5
+    x = np.random.default_rng(3).standard_normal((4, 8)).astype("float32")
+    wanted = np.concatenate([np.tanh(x * np.float32(i + 1)) for i in range(count)])
+    np.testing.assert_allclose(NativeProgram(mod)(x), wanted, rtol=1e-6)
+
+
 def test_each_layer_has_weights_of_its_own() -> None:
     mod, x = layers(5), np.random.default_rng(1).standard_normal((2, 8)).astype("float32")
     wanted = Interpreter(mod).evaluate("main", x)

@@ -26,8 +26,9 @@ def fuse_ops(
     """Group operators that one loop can compute into functions marked `Primitive`, for a backend to compile.
 
     A function is called where the last of its operators was, and takes what they use as arguments; scalar
-    constants are inlined, larger constants are operands, unless `link_params` inlines them too.  The
-    groups, of at most `max_ops` operators:
+    constants are inlined, larger constants are operands, unless `link_params` inlines them too.  Numbers in
+    the arithmetic of more than eight groups of the same operators are operands, so that one function can
+    serve all of them.  The groups, of at most `max_ops` operators:
 
     - A kernel (`nn.dense`, `nn.conv2d`) takes the elementwise and broadcasting operators after it that keep
       its shape: bias, residual, activation; a product by a weight that is decoded (`dequantize_blocks`, a
@@ -35,8 +36,9 @@ def fuse_ops(
     - A reduction takes the operators after it that stay within its iteration space, and the reductions
       along the same axes of that space: a normalisation, or the parts of a softmax.
     - Elementwise, broadcasting and injective operators, tuples and projections join their users, except
-      kernels.  A tuple may be the result if all its fields are computed in the group and have one shape.
-      Arithmetic does not join a loop that would repeat it for each element.
+      kernels; but a concatenation of more than 16 tensors ends a group, and arithmetic before it is a
+      group of its own.  A tuple may be the result if all its fields are computed in the group and have one
+      shape.  Arithmetic does not join a loop that would repeat it for each element.
 
     Earlier kernels and reductions choose first, and no two of them share loops, except reductions over one
     space.  All uses of a value in a group lead to the last of its operators, their post-dominator, on paths

@@ -1,10 +1,16 @@
 """Groups of nodes as functions: each is called where its last node was."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence, Set
 
 from relay.ir.expr import Call, Constant, Expr, Function, Let, Op, Var
 from relay.transform.passes.fusion_graph import Dataflow, is_register_constant
 from relay.transform.passes.fusion_groups import Group
+
+MAX_INLINED_COPIES = 8
+"""Groups of the same operators beyond which their numbers are operands, so that they can be one function."""
+ARITHMETIC = frozenset({"add", "subtract", "multiply", "divide", "maximum", "minimum"})
+"""Operators whose code is the same for any number."""
 
 
 def with_functions(flow: Dataflow, groups: Mapping[Expr, Group], link_params: bool) -> Expr:
@@ -14,6 +20,7 @@ def with_functions(flow: Dataflow, groups: Mapping[Expr, Group], link_params: bo
     values = flow.values
     new: dict[Expr, Expr] = {}
     inside: dict[Group, list[Expr]] = {}
+    numbers = numbers_of_copies(flow, groups)
     for e in reversed(flow.all):
         if not e.children:
             continue
@@ -22,7 +29,7 @@ def with_functions(flow: Dataflow, groups: Mapping[Expr, Group], link_params: bo
             nodes = inside.setdefault(group, [])
             nodes.append(e)
             if e is group.root:
-                new[e] = call_fused(nodes, flow, new, link_params)
+                new[e] = call_fused(nodes, flow, new, link_params, numbers)
         elif type(e) is Let and e.var in values and is_inner(values.get(e.value, e.value), groups):
             new[e] = new.get(e.body, e.body)
         else:
@@ -37,10 +44,33 @@ def is_inner(e: Expr, groups: Mapping[Expr, Group]) -> bool:
     return group is not None and group.root is not e
 
 
-def call_fused(nodes: list[Expr], flow: Dataflow, new: dict[Expr, Expr], link_params: bool) -> Expr:
-    """A call of the function that computes the last of `nodes`, which come before what uses them."""
+def numbers_of_copies(flow: Dataflow, groups: Mapping[Expr, Group]) -> set[Expr]:
+    """Return the scalar constants in arithmetic of groups that more than `MAX_INLINED_COPIES` resemble."""
+    types = flow.types
+    kinds: dict[Group, Hashable] = {
+        g: (types(g.root), *sorted([e.attrs.name for e in g.members if isinstance(e, Call)]))
+        for g in dict.fromkeys(groups.values())
+    }
+    counts = Counter(kinds.values())
+    return {
+        a
+        for g, kind in kinds.items()
+        if counts[kind] > MAX_INLINED_COPIES
+        for e in g.members
+        if isinstance(e, Call) and e.attrs.name in ARITHMETIC
+        for a in e.args
+        if is_register_constant(a)
+    }
+
+
+def call_fused(
+    nodes: Sequence[Expr], flow: Dataflow, new: dict[Expr, Expr], link_params: bool, numbers: Set[Expr]
+) -> Expr:
+    """Return a call of the function that computes the last of `nodes`, in which operands come first, and
+    which takes those constants as arguments that are in `numbers`.
+    """
     root, types, values = nodes[-1], flow.types, flow.values
-    outside = [a for a in operands(nodes, values) if not (link_params and isinstance(a, Constant))]
+    outside = [a for a in operands(nodes, values, numbers) if not (link_params and isinstance(a, Constant))]
     params = [Var(f"p{i}", types(a), span=a.span or root.span) for i, a in enumerate(outside)]
     made: dict[Expr, Expr] = dict(zip(outside, params, strict=True))
     for e in nodes:
@@ -51,8 +81,10 @@ def call_fused(nodes: list[Expr], flow: Dataflow, new: dict[Expr, Expr], link_pa
     return Call(fn, tuple([new.get(a, a) for a in outside]), None, span=root.span)
 
 
-def operands(nodes: list[Expr], values: Mapping[Expr, Expr]) -> list[Expr]:
-    """What `nodes` use from outside, in the order in which evaluating the last of them comes to it."""
+def operands(nodes: Sequence[Expr], values: Mapping[Expr, Expr], numbers: Set[Expr]) -> list[Expr]:
+    """Return the nodes outside of `nodes` that these use, in evaluation order; of constants in registers
+    those in `numbers`.
+    """
     own, found = set(nodes), dict[Expr, None]()
     seen: set[Expr] = set()
     pending = [nodes[-1]]
@@ -63,6 +95,6 @@ def operands(nodes: list[Expr], values: Mapping[Expr, Expr]) -> list[Expr]:
             if node not in seen:
                 seen.add(node)
                 pending += reversed(node.children)
-        elif type(e) is not Op and not is_register_constant(e):
+        elif type(e) is not Op and (e in numbers or not is_register_constant(e)):
             found.setdefault(e)
     return list(found)

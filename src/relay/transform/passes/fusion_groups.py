@@ -22,6 +22,11 @@ from relay.transform.passes.fusion_rules import (
     sizes,
 )
 
+MAX_FUSED_FIELDS = 16
+"""Fields of a concatenated tuple beyond which the concatenation ends its group, and the arithmetic of each
+field is a function of its own.
+"""
+
 
 class Group:
     """Nodes that become one function; all uses of their values from outside are uses of the last of them."""
@@ -177,9 +182,13 @@ class Grouping:
         group = of.get(users[0]) if users else None
         if users is None or group is None or (kind <= Kind.INJECTIVE and group.size >= self.max_ops):
             return None
+        if kind is Kind.INJECTIVE and any(map(self.is_wide, self.parts(e))):
+            return None
         repeated, in_kernel = False, group.anchor is Kind.KERNEL
         for u in users:
             if u is None or of.get(u) is not group:
+                return None
+            if self.is_wide(u) and u is not group.root and computes(e, kind):
                 return None
             if kinds[u] is Kind.KERNEL:
                 if not is_decoded_by(e, u, self.parts(u)[1:], types):
@@ -191,6 +200,10 @@ class Grouping:
                 return None
             self.repeated.add(e)
         return group
+
+    def is_wide(self, e: Expr) -> bool:
+        """Return whether a node is a tuple of many fields."""
+        return type(e) is Tuple and len(e.fields) > MAX_FUSED_FIELDS
 
     def may_end(self, e: Expr) -> bool:
         """Whether a tuple may be what a function returns: one loop computes all its fields."""

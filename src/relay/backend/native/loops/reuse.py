@@ -11,7 +11,7 @@ accesses.  What follows a product, part by part, is known to write each element 
 all accesses beside each other are those of one element.
 """
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -91,27 +91,22 @@ def reuse_operands(
     """
     mine = {block.yields[i]: x for i, x in (outputs or {}).items()}
     known = [x for x in given if x.value not in block.yields]
-    found: list[ir.Statement] = []
+    statements: list[ir.Statement] = []
     uses: Uses | None = None
     for s in block.statements:
         if isinstance(s, ir.NewTensor):
             made = Tensor(s.result, str(s.type.dtype), s.sizes)
-            choices = [x for x in known if x.could_be(made) or x.has_room_for(made)]
-            if choices:
-                own = uses = uses or Uses(block, once)
-                copied = [x for x in choices if own.begins_as(made, x)]
-                legal = [*copied, *[x for x in choices if x not in copied and x.could_be(made)]]
-                legal = [x for x in legal if own.may_take(made, x, block.statements)]
-                places = [x.place_of(made, x in copied) for x in legal[:MAX_CHOICES]]
-                s = replace(s, places=tuple(places))
+            if any(x.could_be(made) or x.has_room_for(made) for x in known):
+                uses = uses or Uses(block, once)
+                s = replace(s, places=tuple(uses.places_for(made, known)))
             if s.result in mine:
                 s = replace(s, array=mine[s.result].array_of(made))
             if made.value not in block.yields:
                 known.append(made)
         elif isinstance(s, ir.Release):
             known = [x for x in known if x.value is not s.value]
-        found.append(s)
-    return block if uses is None and not mine else ir.Block(tuple(found), block.yields)
+        statements.append(s)
+    return block if uses is None and not mine else ir.Block(tuple(statements), block.yields)
 
 
 class Uses:
@@ -119,19 +114,36 @@ class Uses:
 
     def __init__(self, block: ir.Block, once: Set[ir.Value]) -> None:
         """Of all statements of a function's block."""
+        self.block = block
         self.once = once
         self.roots: dict[ir.Value, ir.Value] = {}
         """The tensor in whose memory an address is."""
         self.of: dict[ir.Statement, dict[ir.Value, int]] = {}
-        for s in block.statements:
-            self.note(s)
+        self.positions: dict[ir.Block, dict[ir.Value, list[int]]] = {}
+        """The numbers of a block's statements that use a tensor, in ascending order."""
+        self.copied: dict[ir.Value, set[ir.Value]] = {}
+        """The tensors that a tensor begins as a copy of."""
+        self.note_all(block)
+        for s in self.of:
+            pair = self.copied_pair(s)
+            for x in pair:
+                self.copied.setdefault(x, set()).update(pair - {x})
+
+    def note_all(self, block: ir.Block) -> dict[ir.Value, int]:
+        """Note the uses of each statement of a block, and return those of all."""
+        own: dict[ir.Value, int] = {}
+        positions = self.positions[block] = {}
+        for i, s in enumerate(block.statements):
+            for x, use in self.note(s).items():
+                own[x] = own.get(x, 0) | use
+                positions.setdefault(x, []).append(i)
+        return own
 
     def note(self, s: ir.Statement) -> dict[ir.Value, int]:
-        """What a statement does, those inside of it included."""
+        """Note the uses of a statement and those inside of it, and return them."""
         own: dict[ir.Value, int] = {}
-        inner = [(self.note(x), x) for block in ir.blocks(s) for x in block.statements]
-        for uses, _ in inner:
-            for x, use in uses.items():
+        for block in ir.blocks(s):
+            for x, use in self.note_all(block).items():
                 own[x] = own.get(x, 0) | use
         for block in ir.blocks(s):
             self.add(own, block.yields, UNKNOWN)
@@ -159,10 +171,39 @@ class Uses:
                 root = self.roots.get(x, x)
                 own[root] = own.get(root, 0) | use
 
-    def may_take(self, out: Tensor, p: Tensor, statements: Sequence[ir.Statement]) -> bool:
-        """Whether `out` may be in the memory of `p` as far as some statements go, one after the other."""
+    def places_for(self, out: Tensor, known: Sequence[Tensor]) -> list[ir.Place]:
+        """Return the places that `out` may take among those of `known` tensors, copied ones first."""
+        copies = self.copied.get(out.value, set[ir.Value]())
+        all_positions = self.positions[self.block]
+        own = all_positions.get(out.value, [])
+        written = own[0] if own else len(self.block.statements)
+        places: list[ir.Place] = []
+        for is_copied in (True, False):
+            for p in known:
+                if (p.value in copies) is not is_copied:
+                    continue
+                if not (is_copied and p.has_room_for(out)) and not p.could_be(out):
+                    continue
+                positions = all_positions.get(p.value, [])
+                if not is_copied and positions and positions[-1] > written:
+                    continue
+                if self.may_take(out, p, self.block):
+                    places.append(p.place_of(out, is_copied))
+                    if len(places) == MAX_CHOICES:
+                        return places
+        return places
+
+    def statements_of(self, out: Tensor, p: Tensor, block: ir.Block) -> list[ir.Statement]:
+        """Return the statements of a block that use one of two tensors, in order."""
+        positions = self.positions[block]
+        return [
+            block.statements[i] for i in sorted({*positions.get(out.value, ()), *positions.get(p.value, ())})
+        ]
+
+    def may_take(self, out: Tensor, p: Tensor, block: ir.Block) -> bool:
+        """Return whether `out` may be in the memory of `p` as far as a block goes."""
         is_written = False
-        for s in statements:
+        for s in self.statements_of(out, p, block):
             if self.is_copy(s, out, p):
                 is_written = True
                 continue
@@ -178,22 +219,25 @@ class Uses:
             is_written = is_written or bool(writes)
         return True
 
-    def begins_as(self, out: Tensor, p: Tensor) -> bool:
-        """Whether `out` begins as a copy of `p`, which is left out where it takes the place of that."""
-        return any(self.is_copy(s, out, p) for s in self.of)
-
     def is_copy(self, s: ir.Statement, out: Tensor, p: Tensor) -> bool:
-        """Whether a statement does nothing if `out` is in the place of `p`."""
+        """Return whether a statement does nothing if `out` is in the place of `p`."""
+        return self.copied_pair(s) == {out.value, p.value}
+
+    def copied_pair(self, s: ir.Statement) -> Set[ir.Value]:
+        """Return the two tensors of which `s` copies one to the other unless they are in one place; none if
+        `s` is not such a copy.
+        """
         if not isinstance(s, ir.Branch) or s.blocks[-1].statements:
-            return False
+            return frozenset()
         c = s.conditions[0]
-        given = [self.root(x) for x in c.args if isinstance(x, ir.Value)] if isinstance(c, ir.Apply) else []
-        return isinstance(c, ir.Apply) and c.op == "apart" and set(given) == {out.value, p.value}
+        if not isinstance(c, ir.Apply) or c.op != "apart":
+            return frozenset()
+        return frozenset([self.root(x) for x in c.args if isinstance(x, ir.Value)])
 
     def may_take_within(self, out: Tensor, p: Tensor, s: ir.Statement) -> bool:
         """Whether it may as far as one statement goes, that reads `p` and writes `out`."""
         if isinstance(s, ir.Branch):
-            return all(self.may_take(out, p, block.statements) for block in s.blocks)
+            return all(self.may_take(out, p, block) for block in s.blocks)
         uses = self.of[s]
         if (uses[p.value] | uses[out.value]) & UNKNOWN:
             return False
@@ -201,21 +245,20 @@ class Uses:
             return self.is_one_by_one(out, p, s)
         if not isinstance(s, ir.For):
             return False
-        accesses = self.accesses(out, p, ir.statements(s.body))
+        accesses = [x for block in self.blocks_of(out, p, s) for x in self.accesses(out, p, block)]
         shapes = {self.shape(x.buffer, out, p) for x in accesses}
         axes = range(len(accesses[0].index))
         return len(shapes) == 1 and all(
             n == 1 or any(all(x.index[a] is i for x in accesses) for a in axes)
             for i, n in zip(s.indices, s.extents, strict=True)
-        ) and self.may_take(out, p, s.body.statements)  # fmt: skip
+        ) and self.may_take(out, p, s.body)  # fmt: skip
 
     def is_one_by_one(self, out: Tensor, p: Tensor, s: ir.Statement) -> bool:
         """Whether each block within a statement that reads `p` or writes `out` does so at one index, and
         writes last.
         """
-        inner = [block for x in ir.statements(ir.Block((s,))) for block in ir.blocks(x)]
-        for block in inner:
-            own = self.accesses(out, p, block.statements)
+        for block in self.blocks_of(out, p, s):
+            own = self.accesses(out, p, block)
             places = {(x.index, self.shape(x.buffer, out, p)) for x in own}
             if len(places) > 1 or (own and not isinstance(own[-1], ir.Store)):
                 return False
@@ -223,12 +266,19 @@ class Uses:
                 return False
         return True
 
-    def accesses(
-        self, out: Tensor, p: Tensor, statements: Iterable[ir.Statement]
-    ) -> list[ir.Load | ir.Store]:
-        """Those of some statements that read or write an element of one of two tensors."""
+    def blocks_of(self, out: Tensor, p: Tensor, s: ir.Statement) -> Iterator[ir.Block]:
+        """Yield the blocks within a statement that use one of two tensors."""
+        pending = [*ir.blocks(s)]
+        while pending:
+            block = pending.pop()
+            yield block
+            for x in self.statements_of(out, p, block):
+                pending += ir.blocks(x)
+
+    def accesses(self, out: Tensor, p: Tensor, block: ir.Block) -> list[ir.Load | ir.Store]:
+        """Return the statements of a block itself that read or write an element of one of two tensors."""
         return [
-            x for x in statements
+            x for x in self.statements_of(out, p, block)
             if isinstance(x, ir.Load | ir.Store) and self.root(x.buffer.data) in (p.value, out.value)
         ]  # fmt: skip
 

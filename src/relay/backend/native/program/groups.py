@@ -93,12 +93,19 @@ class Group:
         return (e for e in post_order(self.fn.body) if isinstance(e, Call | Tuple | TupleGetItem))
 
     def find_users(self) -> dict[Expr, list[Expr]]:
-        """Who reads each node, once for each time."""
+        """Return the nodes that read each node, once for each time.  The fields of a tuple that a call takes
+        are read by the call.
+        """
         users: dict[Expr, list[Expr]] = {}
         for e in self.nodes():
-            parts = e.args if isinstance(e, Call) else e.children
+            parts = [self.resolved(part) for part in (e.args if isinstance(e, Call) else e.children)]
             for part in parts:
-                users.setdefault(self.resolved(part), []).append(e)
+                users.setdefault(part, []).append(e)
+        for e in self.nodes():
+            readers = users.get(e, [])
+            if isinstance(e, Tuple) and readers and all(isinstance(u, Call) for u in readers):
+                for part in map(self.resolved, e.fields):
+                    users[part] = [r for u in users[part] for r in (readers if u is e else [u])]
         return users
 
     def has_rows(self) -> bool:

@@ -16,8 +16,8 @@ from relay.transform.rewriting.registry import module_pass
 def outline_fused_groups(mod: IRModule) -> IRModule:
     """Turn each group made by `fuse_ops` into a definition, called where the group was.
 
-    The definition contains the constants that the group was called with.  Single operators on scalars stay
-    in place.
+    The definition contains the constant tensors that the group was called with.  Single operators on
+    scalars stay in place.
 
     >>> group = "fn(%a: Tensor[(2,), float32], Primitive=1) { tanh(%a) + %a }"
     >>> show(outline_fused_groups, f"def @main(%x: Tensor[(2,), float32]) {{ {group}(%x) }}")
@@ -77,9 +77,12 @@ def is_of_numbers(fn: Function) -> bool:
 def with_constants(
     fn: Function, args: Sequence[Expr], bound: Mapping[Var, Expr]
 ) -> tuple[Function, tuple[Expr, ...]]:
-    """A function with those arguments inside that are constants, and the arguments that are left."""
+    """Return a function with its constant tensors inside, and the arguments that are left.  Numbers that
+    `fuse_ops` made arguments stay arguments, so that groups which differ in them have one code.
+    """
     values = [bound.get(a, a) if isinstance(a, Var) else a for a in args]
-    inside = {p: v for p, v in zip(fn.params, values, strict=True) if isinstance(v, Constant)}
+    pairs = zip(fn.params, values, strict=True)
+    inside = {p: v for p, v in pairs if isinstance(v, Constant) and not is_scalar(v.type)}
     if not inside:
         return fn, tuple(args)
     body = rewrite(fn.body, lambda e: inside.get(e) if isinstance(e, Var) else None)
