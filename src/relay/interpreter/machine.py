@@ -1,6 +1,5 @@
 """The reference interpreter: the value of an expression over the definitions of a module."""
 
-import gc
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -31,6 +30,7 @@ from relay.interpreter.value import (
     type_of_value,
 )
 from relay.ir import hooks
+from relay.ir.collector import seldom
 from relay.ir.expr import Call, Constructor, Expr, Function, GlobalVar, Grad, Op, Var, VMap
 from relay.ir.module import IRModule
 from relay.ir.type import FuncType, Kind, Type
@@ -304,13 +304,8 @@ def thawed(value: Value) -> Value:
 @contextmanager
 def quiet() -> Generator[None]:
     """Arithmetic without NumPy's warnings, and a cyclic collector that seldom looks at deep stacks."""
-    before = gc.get_threshold()
-    gc.set_threshold(max(before[0], 200_000) if before[0] else 0, max(before[1], 20), max(before[2], 20))
-    try:
-        with np.errstate(all="ignore"):
-            yield
-    finally:
-        gc.set_threshold(*before)
+    with seldom(), np.errstate(all="ignore"):
+        yield
 
 
 def evaluate(mod: IRModule, what: Expr | str, /, *args: Any, **named: Any) -> Any:

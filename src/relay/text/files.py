@@ -1,13 +1,17 @@
 """Files of programs: read with a clear word about what is wrong, and replaced as a whole or not at all."""
 
+import errno
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from tempfile import NamedTemporaryFile
-from typing import BinaryIO, cast
+from secrets import token_hex
+from typing import BinaryIO
 
 from relay.diagnostic import did_you_mean, fail
+
+STAGED_SUFFIX = ".relay-part"
+"""The end of the name of a file that is being written."""
 
 
 def read_file(name: str) -> bytes:
@@ -65,7 +69,7 @@ def write_atomically(name: str, write: Write) -> None:
 
 def write_files(files: Sequence[tuple[str, Write]]) -> None:
     """Give several files new content, all of them or none (`cannot-write`)."""
-    staged: list[tuple[str, str, Path]] = []
+    staged: list[tuple[str, StagedFile, Path]] = []
     name = ""
     try:
         for name, write in files:
@@ -74,33 +78,102 @@ def write_files(files: Sequence[tuple[str, Write]]) -> None:
                 with target.open("wb") as out:
                     write(out)
                 continue
-            with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as out:
-                staged.append((name, out.name, target))
-                write(cast(BinaryIO, out))
-            os.chmod(staged[-1][1], _mode(target))
-        for name, temporary, target in staged:  # noqa: B007  (the message names the file)
-            os.replace(temporary, target)
+            new = StagedFile(target.parent)
+            staged.append((name, new, target))
+            new.fill(write)
+            if target.exists():
+                os.chmod(new.path, target.stat().st_mode & 0o777)
+        for name, new, target in staged:  # noqa: B007  (the message names the file)
+            new.replace(target)
     except (OSError, ValueError) as error:
         fail("cannot-write", f"`{name}` cannot be written: {getattr(error, 'strerror', None) or error}")
     finally:
-        for _, temporary, _ in staged:
+        for _, new, _ in staged:
+            new.close()
+
+
+class StagedFile:
+    """A file that is being written in the folder of its target.
+
+    The process that writes it holds a lock on it, which ends with the process: files without one are left
+    over from processes that were killed, and the next writer to the folder removes them.
+    """
+
+    def __init__(self, folder: Path, mode: int = 0o666) -> None:
+        """Create the file with the permissions that the process gives to new ones, at most `mode`."""
+        remove_abandoned(folder)
+        self.path, self.descriptor = "", -1
+        while self.descriptor < 0:
+            self.path = str(folder / f".{token_hex(8)}{STAGED_SUFFIX}")
+            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+            self.descriptor = os.open(self.path, flags, mode)
+            _lock(self.descriptor, waits=True)
+            if not os.fstat(self.descriptor).st_nlink:  # it was removed before it had its lock
+                os.close(self.descriptor)
+                self.descriptor = -1
+
+    def fill(self, write: Write) -> None:
+        """Write the content; the lock stays."""
+        with open(self.descriptor, "wb", closefd=False) as out:
+            write(out)
+
+    def replace(self, target: Path) -> None:
+        """Give the file its name."""
+        if os.name == "nt":  # Windows renames no open file
+            self._unlock()
+        os.replace(self.path, target)
+        self.path = ""
+
+    def close(self) -> None:
+        """Remove the file unless it has its name."""
+        self._unlock()
+        if self.path:
             with suppress(OSError):
-                os.unlink(temporary)
+                os.unlink(self.path)
+
+    def _unlock(self) -> None:
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Remove the files that killed processes were writing in a folder."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for path in [entry.path for entry in entries if entry.name.endswith(STAGED_SUFFIX)]:
+            with suppress(OSError):
+                _remove_unlocked(path)
+
+
+def _remove_unlocked(path: str) -> None:
+    if os.name == "nt":
+        os.unlink(path)  # which fails while it is open
+        return
+    descriptor = os.open(path, os.O_RDWR)
+    try:
+        if _lock(descriptor, waits=False):
+            os.unlink(path)
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, *, waits: bool) -> bool:
+    """Lock an open file and return whether it is locked now."""
+    if os.name == "nt":
+        return False
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
+    except OSError:  # another process has it, or the file system has no locks
+        return False
+    return True
 
 
 def _target(name: str) -> Path:
-    path = Path(name)
+    path = Path(os.path.realpath(name))  # a link stays a link
     if path.is_dir():
         fail("cannot-write", f"`{name}` is a directory", hint="name a file in it")
-    return path.resolve()  # a link stays a link
-
-
-def _mode(target: Path) -> int:
-    """The permissions of a file: those it has, or those of a new one."""
-    return target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    if path.is_symlink():  # a link to itself
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    return path

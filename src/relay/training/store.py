@@ -88,19 +88,24 @@ def _save(root: Path, step: int, keep: int, entries: list[Entry], arrays: list[n
         root.mkdir(parents=True, exist_ok=True)
         for left in [*root.glob(TEMPORARY), *root.glob(REMOVED)]:
             shutil.rmtree(left)
-        before = _saves(root)
-        made = root / TEMPORARY
-        made.mkdir()
-        _write(made, step, entries, arrays)
+        _remove_old(root, keep)  # those that a killed process had yet to remove
+        unnamed = root / TEMPORARY
+        unnamed.mkdir()
+        _write(unnamed, step, entries, arrays)
         final = _made(root, step)
-        made.rename(final)
+        unnamed.rename(final)
         _flush(root)
-        for old in before[: len(before) + 1 - keep]:
-            old.path.rename(root / REMOVED)
-            shutil.rmtree(root / REMOVED)
+        _remove_old(root, keep)
     except OSError as error:
         _unwritable(root, error)
     return final
+
+
+def _remove_old(root: Path, keep: int) -> None:
+    """Remove all saves but the last `keep`."""
+    for old in _saves(root)[:-keep]:
+        old.path.rename(root / REMOVED)
+        shutil.rmtree(root / REMOVED)
 
 
 def _unwritable(root: Path, error: OSError) -> NoReturn:

@@ -6,7 +6,7 @@ from typing import Any
 
 from relay.compat.tvm.arrays import NDArray, arrays
 from relay.text import param_dict
-from relay.text.files import read_file
+from relay.text.files import read_file, write_atomically
 
 __all__ = ["load_param_dict", "load_param_dict_from_file", "save_param_dict", "save_param_dict_to_file"]
 
@@ -19,8 +19,8 @@ def load_param_dict(param_bytes: Any) -> dict[str, NDArray]:
 
 
 def save_param_dict_to_file(params: Mapping[str, Any], path: str | Path) -> None:
-    """Write parameters to a file."""
-    Path(path).write_bytes(save_param_dict(params))
+    """Write parameters to a file, whole or not at all (`cannot-write`)."""
+    write_atomically(str(path), lambda out: out.write(save_param_dict(params)))
 
 
 def load_param_dict_from_file(path: str | Path) -> dict[str, NDArray]:

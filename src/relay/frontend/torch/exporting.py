@@ -1,6 +1,5 @@
 """Exported programs: from modules, in operators that have conversions."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -63,9 +62,7 @@ def from_script(model: Any, args: Sequence[Any], kwargs: Mapping[str, Any] | Non
     except (ImportError, AttributeError):
         fail("torch-export", f"PyTorch {pytorch().__version__} does not convert TorchScript", hint=hint)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # buffers that the converter fills in
-            return converter(model, tuple(args), dict(kwargs or {})).convert().module()
+        return converter(model, tuple(args), dict(kwargs or {})).convert().module()
     except Exception as error:  # what it raises is not a type of its own
         said = str(error).strip().partition("\n")[0] or type(error).__name__
         fail("torch-export", f"PyTorch cannot convert this TorchScript: {said}", hint=hint)
