@@ -9,7 +9,8 @@ import hashlib
 import json
 import mmap
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, NoReturn, cast
 
@@ -123,11 +124,22 @@ class StoredFile:
         self.data = map_file(name)
         self.header, at = read_header(name, self.data, kind, version)
         self.base = align_up(at, ALIGNMENT)
-        self.places: list[tuple[int, int]] = self.header["places"]
-        self.digests: list[str] = self.header["digests"]
-        end = self.base + max([start + size for start, size in self.places], default=0)
+        with self.reading():
+            self.places: list[tuple[int, int]] = self.header["places"]
+            self.digests: list[str] = self.header["digests"]
+            end = self.base + max([start + size for start, size in self.places], default=0)
         if len(self.data) < end:
             fail_damaged(name, f"it should have {end} bytes and has {len(self.data)}")
+
+    @contextmanager
+    def reading(self) -> Generator[None, None, None]:
+        """Report contents that do not have the form of a program, though their digests are right
+        (`bad-artefact`).
+        """
+        try:
+            yield
+        except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
+            fail_damaged(self.name, f"its header does not describe a program ({type(error).__name__})")
 
     def section(self, number: int) -> Any:
         """The bytes of a section, an array of uint8."""
@@ -160,9 +172,13 @@ def read_header(name: str, data: Any, kind: FileKind, version: str) -> tuple[dic
         fail_damaged(name, "it ends within its header")
     if digest(text) != said:
         fail_damaged(name, "its header has been changed")
-    header = cast("dict[str, Any]", json.loads(text))
-    if header["relay"] != version:
-        fail_version(name, header["relay"], version)
+    try:
+        header = cast("dict[str, Any]", json.loads(text))
+        theirs = header["relay"]
+    except (ValueError, LookupError, TypeError):
+        fail_damaged(name, "its header is not that of a program")
+    if theirs != version:
+        fail_version(name, theirs, version)
     return header, FIXED_HEADER.size + size
 
 

@@ -78,17 +78,18 @@ def save_exported(entries: Sequence[ExportedEntry], path: str) -> None:
 def read_exported(path: str) -> StoredProgram:
     """The program in a file (`cannot-read`, `bad-artefact`)."""
     file = StoredFile(path, FOR_XLA, VERSION)
-    datatypes = {data.header: data for data in map(decode_node, file.header["types"])}
-    entries: dict[str, StoredEntry] = {}
-    for said in file.header["entries"]:
-        code = file.section(said["code"]).tobytes()
-        file.demand([said["code"]], [digest(code)], "its code has")
-        numbers = [number for number, _, _ in said["constants"]]
-        file.demand(numbers, [digest(file.section(n)) for n in numbers], "its constants have")
-        constants = [
-            file.section(n).view(to_numpy(dtype)).reshape(shape) for n, dtype, shape in said["constants"]
-        ]
-        entries[said["name"]] = StoredEntry(from_json(said, datatypes), code, constants)
-    header = file.header
-    platforms = tuple(header["platforms"])
-    return StoredProgram(path, platforms, header["devices"], header["convention"], datatypes, entries)
+    with file.reading():
+        datatypes = {data.header: data for data in map(decode_node, file.header["types"])}
+        entries: dict[str, StoredEntry] = {}
+        for said in file.header["entries"]:
+            code = file.section(said["code"]).tobytes()
+            file.demand([said["code"]], [digest(code)], "its code has")
+            numbers = [number for number, _, _ in said["constants"]]
+            file.demand(numbers, [digest(file.section(n)) for n in numbers], "its constants have")
+            constants = [
+                file.section(n).view(to_numpy(dtype)).reshape(shape) for n, dtype, shape in said["constants"]
+            ]
+            entries[said["name"]] = StoredEntry(from_json(said, datatypes), code, constants)
+        header = file.header
+        platforms = tuple(header["platforms"])
+        return StoredProgram(path, platforms, header["devices"], header["convention"], datatypes, entries)

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 from relay.backend.native.host.signature import Signature, signature_from_json
 from relay.backend.native.llvm import jit
+from relay.backend.native.memory.objects import ROUTINES
 from relay.backend.native.memory.tensors import ALIGNMENT, unload_image
 from relay.backend.native.runtime.digests import digests
 from relay.backend.native.runtime.runtime_library import compiled_runtime
@@ -23,6 +24,7 @@ from relay.backend.stored import (
     StoredFile,
     align_up,
     digest,
+    fail_damaged,
     write_file,
 )
 from relay.diagnostic import fail
@@ -30,6 +32,8 @@ from relay.text.files import write_atomically
 from relay.version import VERSION
 
 PAGE_BYTES = 4096
+TABLES = ("relay.constants", ROUTINES)
+"""Tables that each program has, by the names of their symbols."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +86,26 @@ def read_artefact(path: str | Path, features: Collection[str] | None = None) -> 
     `bad-artefact`, `other-machine`).
     """
     file = StoredFile(str(path), MACHINE_CODE, version())
-    program = program_for(file.name, file.header, features)
-    codes = [file.section(n).tobytes() for n in program["codes"]]
-    constants = [file.section(n) for n in program["constants"]]
-    file.demand(program["codes"], list(map(digest, codes)), "its code has")
-    file.demand(program["constants"], digests([[c] for c in constants]), "its constants have")
-    arrays = [(t, tuple(shape), file.section(n).tobytes()) for t, shape, n in program["arrays"]]
-    numbers = [n for _, _, n in program["arrays"]]
-    file.demand(numbers, [digest(x) for _, _, x in arrays], "its constants have")
-    signature = signature_from_json(program["signature"], arrays)
-    return Artefact(signature, codes, constants, program["features"])
+    with file.reading():
+        program = program_for(file.name, file.header, features)
+        codes = [file.section(n).tobytes() for n in program["codes"]]
+        constants = [file.section(n) for n in program["constants"]]
+        file.demand(program["codes"], list(map(digest, codes)), "its code has")
+        file.demand(program["constants"], digests([[c] for c in constants]), "its constants have")
+        arrays = [(t, tuple(shape), file.section(n).tobytes()) for t, shape, n in program["arrays"]]
+        numbers = [n for _, _, n in program["arrays"]]
+        file.demand(numbers, [digest(x) for _, _, x in arrays], "its constants have")
+        signature = signature_from_json(program["signature"], arrays)
+        artefact = Artefact(signature, codes, constants, program["features"])
+    if not jit.is_object_code(codes, [*TABLES, *symbols_of(signature)]):
+        fail_damaged(file.name, "its code is not that of the program")
+    return artefact
+
+
+def symbols_of(signature: Signature) -> list[str]:
+    """Return the names of the functions that Python looks up in the code of a program."""
+    entries = [name for entry in signature.entries.values() for name in (entry.start, entry.direct)]
+    return [name for name in (*entries, *signature.functions.values()) if name]
 
 
 def program_for(name: str, header: dict[str, Any], features: Collection[str] | None) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 The key of an entry is a digest of everything that its code depends on: the definitions with their constants
 and spans, the version of this package, the processor, the options.  Entries are written to a temporary file
-and renamed, so that processes may share a folder; damaged entries are ignored.  When the folder grows beyond
-`MAX_CACHE_BYTES`, the least recently used entries are removed.
+and renamed, so that processes may share a folder; damaged entries, and those of other users, are ignored.
+When the folder grows beyond `MAX_CACHE_BYTES`, the least recently used entries are removed.
 """
 
 import hashlib
@@ -11,14 +11,13 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from tempfile import NamedTemporaryFile
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from relay.backend.native.host.artefact import Artefact, read_artefact, version, write_artefacts
 from relay.backend.native.llvm import jit
-from relay.backend.native.runtime.cache_folder import cache_folder, package_key
+from relay.backend.native.runtime.cache_folder import is_private, package_key, usable_cache, write_entry
 from relay.backend.native.runtime.digests import digests
 from relay.diagnostic import RelayError
 from relay.ir.expr import Expr, GlobalVar, Op
@@ -45,20 +44,20 @@ def compile_cached(
 
     Where the context has instruments it is compiled now, so that they see the passes.
     """
-    folder = cache_folder() if use and not PassContext.current().instruments else None
+    folder = usable_cache() if use and not PassContext.current().instruments else None
     name = "" if folder is None else cache_key(mod, entries, level, precision)
     if folder is None or not name:
         return compile_uncached(mod, entries, level, precision=precision)
     path = folder / f"{name}.rlo"
-    if path.exists():
+    if is_private(path):
         with suppress(RelayError):
-            found = read_artefact(path, jit.target_processor().features)
+            stored = read_artefact(path, jit.target_processor().features)
             with suppress(OSError):
                 os.utime(path)
-            return found
-    made = compile_uncached(mod, entries, level, folder, precision)
-    store_entry(made, path)
-    return made
+            return stored
+    compiled = compile_uncached(mod, entries, level, folder, precision)
+    store_entry(compiled, path)
+    return compiled
 
 
 def compile_uncached(
@@ -149,32 +148,21 @@ def is_user_operator(e: Expr) -> bool:
     return isinstance(e, Op) and not registry[e.name].__module__.startswith("relay.")
 
 
-def store_entry(made: Artefact, path: Path) -> None:
+def store_entry(program: Artefact, path: Path) -> None:
     """Write an entry, if it is not too large and the folder is writable."""
-    if sum(map(len, made.codes)) + sum([c.nbytes for c in made.constants]) > MAX_CACHE_BYTES // 2:
-        return
-    temporary = ""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile(dir=path.parent, prefix=".", suffix=".new", delete=False) as out:
-            temporary = out.name
-            write_artefacts([made], cast("Any", out))
-        os.replace(temporary, path)
+    size = sum(map(len, program.codes)) + sum([c.nbytes for c in program.constants])
+    if size <= MAX_CACHE_BYTES // 2 and write_entry(path, lambda out: write_artefacts([program], out)):
         evict_entries(path.parent)
-    except OSError:
-        with suppress(OSError):
-            os.unlink(temporary)
 
 
 def evict_entries(folder: Path, limit: int = MAX_CACHE_BYTES) -> None:
     """Remove the least recently used entries until the others fit."""
-    entries = sorted(entry_sizes(folder), reverse=True)
-    total = 0
-    for _, size, path in entries:
-        total += size
-        if total > limit:
-            with suppress(OSError):
-                path.unlink()
+    with suppress(OSError):
+        total = 0
+        for _, size, path in sorted(entry_sizes(folder), reverse=True):
+            total += size
+            if total > limit:
+                path.unlink(missing_ok=True)
 
 
 def entry_sizes(folder: Path) -> Iterator[tuple[float, int, Path]]:
@@ -182,5 +170,5 @@ def entry_sizes(folder: Path) -> Iterator[tuple[float, int, Path]]:
     for path in folder.iterdir():
         with suppress(OSError):
             about = path.stat()
-            if path.suffix in (".rlo", ".new", ".o"):
+            if path.suffix in (".rlo", ".o"):
                 yield about.st_mtime, about.st_size, path

@@ -1,7 +1,7 @@
 """LLVM, the machine as it knows it, and object code in memory."""
 
 import platform
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -101,6 +101,17 @@ def processor() -> str:
 def features() -> list[str]:
     """What the processor of this machine can do, as LLVM names it."""
     return sorted([name for name, there in binding().get_host_cpu_features().items() if there])
+
+
+def is_object_code(codes: Sequence[bytes], symbols: Iterable[str]) -> bool:
+    """Return whether LLVM can read all of these as object code, and each symbol is named in one of them."""
+    lib = binding().ffi.lib
+    for code in codes:
+        file = lib.LLVMPY_CreateObjectFile(code, len(code))
+        if not file:
+            return False
+        lib.LLVMPY_DisposeObjectFile(file)
+    return all(any(name.encode() in code for code in codes) for name in symbols)
 
 
 class LoadedCode:

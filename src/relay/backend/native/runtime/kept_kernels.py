@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from relay.backend.native.llvm.jit import is_object_code
 from relay.backend.native.llvm.machine import host
 from relay.backend.native.runtime.cache_folder import keep, key_of_code, read_kept
 
@@ -21,7 +22,8 @@ class KeptKernels:
     def code(self, name: str) -> bytes | None:
         """The object code of a kernel, if it is kept."""
         path = self.path(name)
-        return None if path is None else read_kept(path)
+        code = None if path is None else read_kept(path)
+        return code if code and is_object_code([code], [name]) else None
 
     def keep(self, name: str, code: bytes) -> None:
         """Keep the object code of a kernel."""

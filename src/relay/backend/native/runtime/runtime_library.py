@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from relay.backend.native.llvm import jit
-from relay.backend.native.runtime.cache_folder import cache_folder, keep, key_of_code, read_kept
+from relay.backend.native.runtime.cache_folder import keep, key_of_code, read_kept, usable_cache
 from relay.backend.native.runtime.threads import default_threads
 
 SYMBOLS = (
@@ -41,10 +41,12 @@ def compiled_runtime() -> tuple[str, bytes]:
 
 
 def _compiled_runtime() -> tuple[str, bytes]:
-    folder = cache_folder()
+    folder = usable_cache()
     path = None if folder is None else folder / f"runtime-{key_of_code('runtime')}.o"
     if path is not None and (said := read_kept(path)):
-        return said[:RELIED].decode(), said[RELIED:]
+        letters, code = said[:RELIED], said[RELIED:]
+        if letters.isalnum() and jit.is_object_code([code], SYMBOLS):
+            return letters.decode(), code
     from relay.backend.native.runtime.source import compatibility_tag, object_code
 
     letters, made = compatibility_tag(), object_code()
