@@ -11,7 +11,7 @@ from typing import Any
 
 from relay.backend.native.host.compiler import Compiler
 from relay.backend.native.llvm import jit
-from relay.backend.native.llvm.codegen import Optimised, emit_object
+from relay.backend.native.llvm.codegen import Optimised, disposed, emit_object
 from relay.backend.native.llvm.modules import Effort, Module, exported_functions
 from relay.backend.native.runtime.parallel_map import parallel_map
 from relay.backend.native.runtime.source import llvm_of
@@ -87,7 +87,7 @@ def hide(whole: Any, prefix: str) -> None:
 def remove_unused(whole: Any) -> None:
     """Drop what nothing refers to."""
     llvm = jit.binding()
-    passes = llvm.create_new_module_pass_manager()
-    passes.add_global_dead_code_eliminate_pass()
     builder = llvm.create_pass_builder(jit.machine(), llvm.create_pipeline_tuning_options(speed_level=0))
-    passes.run(whole, builder)
+    with disposed(llvm.create_new_module_pass_manager()) as passes:
+        passes.add_global_dead_code_eliminate_pass()
+        passes.run(whole, builder)

@@ -1,7 +1,8 @@
 """Optimisation and code generation: LLVM IR as text to object code."""
 
 import ctypes
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -53,16 +54,20 @@ class Optimised:
         )
         passes = llvm.create_pass_builder(self.target, tuning)
         if effort is not Effort.ALL:
-            inline = llvm.create_new_module_pass_manager()
-            inline.add_always_inliner_pass()
-            inline.add_global_dead_code_eliminate_pass()
-            inline.run(self.module, passes)
-            simplify = minimal_passes(llvm) if effort is Effort.MINIMAL else passes.getFunctionPassManager()
-            for f in self.module.functions:
-                if not f.is_declaration:
-                    without_lock("LLVMPY_RunNewFunctionPassManager")(simplify, f, passes)
+            with disposed(llvm.create_new_module_pass_manager()) as inline:
+                inline.add_always_inliner_pass()
+                inline.add_global_dead_code_eliminate_pass()
+                inline.run(self.module, passes)
+            is_minimal = effort is Effort.MINIMAL
+            with disposed(
+                minimal_passes(llvm) if is_minimal else passes.getFunctionPassManager()
+            ) as simplify:
+                for f in self.module.functions:
+                    if not f.is_declaration:
+                        without_lock("LLVMPY_RunNewFunctionPassManager")(simplify, f, passes)
         else:
-            without_lock("LLVMPY_RunNewModulePassManager")(passes.getModulePassManager(), self.module, passes)
+            with disposed(passes.getModulePassManager()) as pipeline:
+                without_lock("LLVMPY_RunNewModulePassManager")(pipeline, self.module, passes)
         lost = self.undefined_functions(elsewhere)
         assert not lost, f"code calls what is not there: {', '.join(lost)}"
 
@@ -92,6 +97,22 @@ class Optimised:
     def code(self) -> bytes:
         """As object code."""
         return emit_object(self.target, self.module)
+
+
+@contextmanager
+def disposed(manager: Any) -> Generator[Any, None, None]:
+    """Give back the memory of a pass manager at the end.
+
+    llvmlite does not, up to 0.50 at least: `ObjectRef._dispose`, which does nothing, comes before that of its
+    pass managers in the order of their bases.
+    """
+    llvm = jit.binding()
+    try:
+        yield manager
+    finally:
+        if type(manager)._dispose is llvm.ffi.ObjectRef._dispose:
+            llvm.newpassmanagers.NewPassManager._dispose(manager)
+        manager.close()
 
 
 def highest_level() -> int:
