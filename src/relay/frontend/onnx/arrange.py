@@ -64,11 +64,9 @@ def pad(node: Node, x: Value, pads: Value, value: Value | None = None, axes: Val
 
 
 def padded(node: Node, x: Value, widths: list[int], value: Value | None) -> Value:
-    """`x` with a border; where a width is negative, that much is cut off."""
+    """`x` with a border; where a width is negative, that much is cut off first."""
     pairs = list(zip(widths[: x.rank], widths[x.rank :], strict=True))
     mode = node.text("mode", "constant")
-    if mode == "wrap":
-        return wrapped_around(x, pairs)
     if any(w < 0 for pair in pairs for w in pair):
         begin = [max(-a, 0) for a, _ in pairs]
         end = [None if b >= 0 else b for _, b in pairs]
@@ -76,6 +74,8 @@ def padded(node: Node, x: Value, widths: list[int], value: Value | None) -> Valu
         pairs = [(max(a, 0), max(b, 0)) for a, b in pairs]
     if not any(w for pair in pairs for w in pair):
         return x
+    if mode == "wrap":
+        return wrapped_around(x, pairs)
     operands = [x] if value is None or mode != "constant" else [x, value]
     return call("nn.pad", *operands, pad_width=tuple(pairs), pad_mode=mode)
 
@@ -85,6 +85,8 @@ def wrapped_around(x: Value, pairs: list[tuple[int, int]]) -> Value:
     for axis, (before, after) in enumerate(pairs):
         if before or after:
             n = x.size(axis)
+            if not n:
+                raise ValueError(f"axis {axis} has no elements to repeat in a border")
             x = call("take", x, constant(np.arange(-before, n + after) % n), axis=axis)
     return x
 
