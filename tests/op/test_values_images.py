@@ -162,7 +162,7 @@ def roi_align(
         if not aligned:
             width, height = max(width, 1.0), max(height, 1.0)
         ch, cw = height / size[0], width / size[1]
-        ny, nx = (ratio, ratio) if ratio > 0 else (max(ceil(ch), 1), max(ceil(cw), 1))
+        ny, nx = (ratio, ratio) if ratio > 0 else (max(ceil(ch), 0), max(ceil(cw), 0))
         for i in range(size[0]):
             for j in range(size[1]):
                 values = [
@@ -172,11 +172,14 @@ def roi_align(
                     for p in range(ny)
                     for q in range(nx)
                 ]
-                out[r, :, i, j] = np.mean(values, 0) if mode == "avg" else np.max(values, 0)
+                if values:  # torchvision divides by 1 where there are none
+                    out[r, :, i, j] = np.mean(values, 0) if mode == "avg" else np.max(values, 0)
     return out
 
 
 ROIS = np.array([[0, 0.4, 1.1, 9.3, 6.2], [1, -3.0, 2.0, 4.5, 20.0], [1, 3.0, 3.0, 3.2, 3.4]])
+FLAT = np.array([[0, 2.0, 2.0, 2.0, 2.0], [1, 1.0, 3.0, 4.0, 3.0], [0, 3.0, 1.0, 2.0, 5.0]])
+"""Regions without an area."""
 
 
 @pytest.mark.parametrize("ratio", [-1, 2])
@@ -184,11 +187,11 @@ ROIS = np.array([[0, 0.4, 1.1, 9.3, 6.2], [1, -3.0, 2.0, 4.5, 20.0], [1, 3.0, 3.
 @pytest.mark.parametrize("mode", ["avg", "max"])
 def test_roi_align_is_its_definition(ratio: int, aligned: bool, mode: str) -> None:
     x = RNG.normal(size=(2, 3, 8, 9))
-    found = run("vision.roi_align", x, ROIS, pooled_size=(2, 3), spatial_scale=0.8, sample_ratio=ratio,
-                aligned=aligned, mode=mode)  # fmt: skip
-    np.testing.assert_allclose(
-        found, roi_align(x, ROIS, (2, 3), 0.8, ratio, aligned, mode), rtol=1e-9, atol=1e-12
-    )
+    for rois in (ROIS, FLAT):
+        found = run("vision.roi_align", x, rois, pooled_size=(2, 3), spatial_scale=0.8, sample_ratio=ratio,
+                    aligned=aligned, mode=mode)  # fmt: skip
+        wanted = roi_align(x, rois, (2, 3), 0.8, ratio, aligned, mode)
+        np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)
 
 
 def test_roi_pool_is_its_definition() -> None:

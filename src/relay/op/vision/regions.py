@@ -67,8 +67,8 @@ class RoiAlign(Composite):
     A region is `(image, x0, y0, x1, y1)` in pixels times `1 / spatial_scale`.  In each direction a cell has
     `sample_ratio` samples, or as many as it spans pixels if that is not positive.  `aligned` regions begin
     half a pixel earlier, where the centres of pixels are; others are at least a pixel wide.  `mode` takes
-    the mean, the greatest value ("max"), or the greatest weighted pixel ("max_part", as ONNX does).  Source:
-    He, Gkioxari, Dollar and Girshick, 2017.
+    the mean, the greatest value ("max"), or the greatest weighted pixel ("max_part", as ONNX does); cells
+    without samples are 0.  Source: He, Gkioxari, Dollar and Girshick, 2017.
 
     relay> vision.roi_align([[[[1.0, 2.0], [3.0, 4.0]]]], [[0.0, 0.0, 0.0, 1.0, 1.0]], pooled_size=(1, 1))
     [[[[2.5]]]]
@@ -113,12 +113,12 @@ class RoiAlign(Composite):
             number = size * 0.0 + float(self.sample_ratio)
             most = iota(self.sample_ratio)
         else:
-            number = size.of("ceil").of("maximum", 1.0)
-            most = iota(number.cast("int64").of("max"))
+            number = size.of("ceil").of("maximum", 0.0)
+            most = iota(number.cast("int64").of("max").of("maximum", 1))
         each = most.cast(str(size.dtype))
         first, step, many = (v.of("expand_dims", axis=1, num_newaxis=2) for v in (start, size, number))
         cell = iota(cells).cast(str(size.dtype)).of("expand_dims", axis=1)
-        at = first + step * (cell + (each + 0.5) / many)
+        at = first + step * (cell + (each + 0.5) / many.of("maximum", 1.0))
         return edge(at, size_of(x.expr, own, k + 1)), (each < many).where(
             term(1, str(size.dtype)), each * 0.0
         )
@@ -142,10 +142,12 @@ class RoiAlign(Composite):
             "expand_dims", axis=1, num_newaxis=2
         )
         counts = counts.of("expand_dims", axis=5)
+        number = counts.of("sum", axis=(2, 4))
         if self.mode == "avg":
-            return (total * counts).of("sum", axis=(2, 4)) / counts.of("sum", axis=(2, 4))
+            return (total * counts).of("sum", axis=(2, 4)) / number.of("maximum", 1.0)
         low = term(-numpy.inf, str(total.dtype))
-        return (counts > 0.0).where(total, low).of("max", axis=(2, 4))
+        best = (counts > 0.0).where(total, low).of("max", axis=(2, 4))
+        return (number > 0.0).where(best, term(0.0, str(total.dtype)))
 
 
 def edge(at: Term, size: "int | Term") -> list[tuple[Term, Term]]:
