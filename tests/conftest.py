@@ -1,5 +1,7 @@
+import inspect
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -34,6 +36,27 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def _compiled_programs_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests leave nothing in the user's cache, and get nothing from it."""
     monkeypatch.setenv("RELAY_CACHE", "off")
+
+
+@pytest.fixture(scope="session")
+def kernels(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """Return the folder of kernels that all processes of the session share."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base if worker_id == "master" else base.parent) / "kernels"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _kernels_are_compiled_once(request: pytest.FixtureRequest, kernels: Path) -> Iterator[None]:
+    """Give each program the kernels of earlier ones; in tests that replace functions kernels may differ."""
+    from relay.backend.native.runtime.kept_kernels import KeptKernels
+
+    own = KeptKernels.__init__
+    with pytest.MonkeyPatch.context() as patch:
+        if "monkeypatch" not in inspect.signature(request.function).parameters:
+            patch.setattr(KeptKernels, "__init__", lambda self, folder=None: own(self, folder or kernels))
+        yield
 
 
 @pytest.fixture(autouse=True)
