@@ -83,9 +83,9 @@ def matrix_and_options(
         if options[option] is not None:
             raise TypeError(f"{name}: multiple values for argument {option!r}")
     chosen = {**options, **dict(zip(options, rest, strict=False))}
-    parts: Any = args[:count] if count == MATRIX else first
-    if hasattr(first, "indptr"):
-        parts = (first.data, first.indices, first.indptr)
+    parts: Any = args[0] if is_one else args[:count]
+    if hasattr(parts, "indptr"):
+        parts = (parts.data, parts.indices, parts.indptr)
     tensors = [as_expr(part) for part in cast("Sequence[Any]", parts)]
     return tensors, {option: value for option, value in chosen.items() if value is not None}
 
