@@ -51,6 +51,8 @@ def test_all_class_suppression_is_greedy() -> None:
         own = [(c, i) for image, c, i in wanted if image == b]
         assert rows[b, : counts[b]].tolist() == [list(pair) for pair in own]
         np.testing.assert_array_equal(chosen[b, : counts[b]], [scores[b, c, i] for c, i in own])
+        assert not rows[b, counts[b] :].any()  # TVM fills up with zeros
+        assert not chosen[b, counts[b] :].any()
 
 
 def test_suppression_of_rows_with_classes_and_scores() -> None:

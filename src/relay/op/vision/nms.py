@@ -213,8 +213,8 @@ class AllClassNonMaxSuppression(Composite):
 
     For boxes `(n, boxes, 4)` and scores `(n, classes, boxes)` above `score_threshold`.  With
     `output_format="onnx"` the result is rows of image, class and box, those that count first, and how many
-    they are, `(1,)`; with "tensorflow" for each image rows of class and box, their scores, and how many they
-    are.
+    they are, `(1,)`; with "tensorflow" for each image rows of class and box and their scores, with zeros
+    after them, and how many they are.
 
     relay> vision.all_class_non_max_suppression([[[0.0, 0.0, 1.0, 1.0]]], [[[0.9]]], 2, 0.5, 0.0)
     ([[0, 0, 0]], [1])
@@ -288,9 +288,11 @@ class AllClassNonMaxSuppression(Composite):
         )
         flags = kept.of("reshape_like", order).of("reshape", newshape=(0, -3))
         front = front_first(flags)
-        chosen = picked(best.of("reshape", newshape=(0, -3)), front)
+        there = picked(flags, front)
+        rows = there.of("expand_dims", axis=2).where(picked(table, front), term(0, "int64"))
+        chosen = there.where(picked(best.of("reshape", newshape=(0, -3)), front), term(0, str(s.dtype)))
         total = flags.cast("int64").of("sum", axis=(1,))
-        return Tuple((picked(table, front).expr, chosen.expr, total.expr))
+        return Tuple((rows.expr, chosen.expr, total.expr))
 
 
 @operator("vision.regular_non_max_suppression")

@@ -122,5 +122,8 @@ def by_vectors(b: Builder, s: For, nanoseconds: float, inner: Index) -> None:
         lambda begin, end, lane: shifted(begin, b.times(b.minus(end, begin), lanes), is_whole=True),
     )
     rest = b.minus(n, b.times(rounds, lanes))
-    if rest != 0:
-        shifted(rounds, rest, unroll=1)
+    if isinstance(rest, int):
+        if rest:
+            shifted(rounds, rest, unroll=1)
+    else:  # a vector of which no lane counts would still check and read what is the same in all lanes
+        b.when(b.is_less(0, rest), lambda: shifted(rounds, rest, unroll=1))
