@@ -1,5 +1,7 @@
 """The pattern language: matching, rewriting, partitioning."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -445,3 +447,42 @@ def test_rewriting_keeps_lets_with_effects_and_what_nobody_used_before():
     pure = rewrite(Zero(), relay.parse_expr(text.format("%x", "nn.relu(%b)")))
     assert "%unused" in str(pure)
     assert "%b" not in str(pure)
+
+
+def shared_constant() -> tuple[relay.Var, relay.Expr]:
+    """Two products by one constant, one inside the other's operand."""
+    r, c = relay.var("r", shape=(3,), dtype="float32"), relay.const(np.array([1, 2, 3], "float32"))
+    return r, relay.multiply(relay.nn.relu(relay.multiply(r, c)), c)
+
+
+def test_matches_that_share_a_constant_are_functions_each() -> None:
+    r, e = shared_constant()
+    pattern = is_op("multiply")(wildcard(), is_constant())
+    done = pattern.partition(e)
+    assert str(done).count("PartitionedFromPattern") == 2
+    run = relay.create_executor("debug").evaluate(relay.Function([r], done))
+    np.testing.assert_array_equal(run(np.array([-1, 1, 1], "float32")), [0, 4, 9])
+    assert pattern.partition(done) is done
+
+
+def test_composites_that_share_a_constant_are_functions_each() -> None:
+    r, e = shared_constant()
+    table = [("product", is_op("multiply")(wildcard(), is_constant()))]
+    merge = relay.transform.MergeComposite(table)
+    done = merge(relay.infer(relay.IRModule.from_expr(relay.Function([r], e))))
+    assert str(done).count('Composite="product"') == 2
+    assert relay.ir.structural_equal(merge(done), done)
+
+
+def test_rewriting_finds_matches_that_share_a_constant() -> None:
+    class Halve(DFPatternCallback):
+        def __init__(self) -> None:
+            super().__init__()
+            self.x = wildcard()
+            self.pattern = is_op("multiply")(self.x, is_constant())
+
+        def callback(self, pre: relay.Expr, post: relay.Expr, node_map: Any) -> relay.Expr:
+            return relay.exp(node_map[self.x][0])
+
+    done = rewrite(Halve(), shared_constant()[1])
+    assert "*" not in str(done)

@@ -13,6 +13,9 @@ from relay.typecheck.query import Types
 if TYPE_CHECKING:
     from relay.pattern.patterns import DFPattern, NodeMap
 
+PARTITIONED = "PartitionedFromPattern"
+"""The attribute of the functions that are made here."""
+
 
 def partition(
     pattern: "DFPattern",
@@ -24,16 +27,17 @@ def partition(
     """`expr` with each match of `pattern` that `check` accepts as a call of a function.
 
     What wildcards and variables matched becomes the function's parameters, the rest its body.  The function
-    has `attrs`, and `PartitionedFromPattern` names its operators.  A match whose inside is used elsewhere
-    stays, and matches do not overlap: the one nearest to the result wins.  `types` knows what `expr`
-    mentions.
+    has `attrs`, and `PartitionedFromPattern` names its operators; functions that have it already are not
+    searched.  A match whose inside is used elsewhere stays, and matches do not overlap, except in constants:
+    the one nearest to the result wins.  `types` knows what `expr` mentions.
     """
     known = Types() if types is None else types
     graph = Graph(expr)
+    done = inside_functions(expr, PARTITIONED)
 
     def accepts(e: Expr, inside: set[Expr]) -> bool:
         computed = [n for n in inside if n is not e and n.children]
-        return all(u in inside for n in computed for u in graph.users[n]) and check(e)
+        return e not in done and all(u in inside for n in computed for u in graph.users[n]) and check(e)
 
     groups = {
         e: _outlined(graph, e, inside, dict(attrs or {}), known)
@@ -42,10 +46,20 @@ def partition(
     return _replaced(expr, groups)
 
 
+def inside_functions(root: Expr, attribute: str) -> set[Expr]:
+    """Return what the functions with an attribute are made of."""
+    inside: set[Expr] = set()
+    for e in reversed(list(post_order(root))):
+        if isinstance(e, Function) and attribute in e.attrs and e.body not in inside:
+            inside.update(post_order(e.body))
+    return inside
+
+
 def separate_matches(
     pattern: "DFPattern", graph: Graph, accepts: Callable[[Expr, set[Expr]], bool]
 ) -> "Iterator[tuple[Expr, set[Expr], NodeMap]]":
-    """Matches of `pattern` that share no node: what matched, the nodes inside, and what each pattern matched.
+    """Matches of `pattern` that share no node but leaves such as constants, which may be copied: what
+    matched, the nodes inside, and what each pattern matched.
 
     Of matches that overlap, the one nearest to the result is taken.  `accepts` is asked about the node that
     matched and the nodes inside.
@@ -57,7 +71,7 @@ def separate_matches(
             continue
         inside = _inside(matcher.node_map, e)
         if taken.isdisjoint(inside) and accepts(e, inside):
-            taken |= inside
+            taken.update([n for n in inside if n.children or isinstance(n, Var)])
             yield e, inside, matcher.node_map
 
 
@@ -105,7 +119,7 @@ def _outlined(
         else:
             stack.append((e, True))
             stack += [(c, False) for c in reversed(e.children)]
-    label = {"PartitionedFromPattern": "".join([f"{n}_" for n in names])}
+    label = {PARTITIONED: "".join([f"{n}_" for n in names])}
     return args, Function(
         tuple(params), new[root], _known_type(root, types), attrs={**label, **attrs}, span=root.span
     )

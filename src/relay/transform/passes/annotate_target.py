@@ -9,7 +9,7 @@ from relay.ir.type import TupleType
 from relay.ir.walk import post_order
 from relay.op.annotation import CompilerBegin, CompilerEnd, marked
 from relay.op.op_attributes import OpAttributes
-from relay.transform.passes.composite_functions import inside_composites
+from relay.pattern.partition import inside_functions
 from relay.transform.passes.graph_form import to_graph_normal_form
 from relay.transform.rewriting.definitions import with_definitions
 from relay.transform.rewriting.example import show as show
@@ -68,7 +68,7 @@ def marked_graphs(mod: IRModule) -> IRModule:
 
 def with_marks(root: Expr, takes: Callable[[Call], str], types: Types, through_tuples: bool = True) -> Expr:
     """A definition with marks around what compilers take; `takes` names the one of a call, or none."""
-    inside = inside_composites(root)
+    inside = inside_functions(root, "Composite")
     new: dict[Expr, Expr] = {}
     for e in post_order(root):
         children = tuple([new[c] for c in e.children])

@@ -4,10 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from relay.diagnostic import fail
-from relay.ir.expr import Expr, Function
+from relay.ir.expr import Expr
 from relay.ir.module import IRModule
-from relay.ir.walk import post_order
-from relay.pattern.partition import partition
+from relay.pattern.partition import inside_functions, partition
 from relay.pattern.patterns import DFPattern, is_op, wildcard
 from relay.transform.rewriting.definitions import with_definitions
 from relay.transform.rewriting.example import show as show
@@ -66,17 +65,8 @@ def _entry(given: Any) -> Entry:
 def _with_composites(root: Expr, entries: Sequence[Entry], types: Types) -> Expr:
     """A definition in which the matches of all patterns are functions."""
     for name, pattern, check in entries:
-        made = inside_composites(root)
+        made = inside_functions(root, "Composite")
         root = partition(
             pattern, root, {"Composite": name}, lambda e: e not in made and bool(check(e)), types  # noqa: B023
         )  # fmt: skip
     return root
-
-
-def inside_composites(root: Expr) -> set[Expr]:
-    """What functions that stand for a pattern are made of."""
-    inside: set[Expr] = set()
-    for e in post_order(root):
-        if isinstance(e, Function) and "Composite" in e.attrs:
-            inside.update(post_order(e.body))
-    return inside
