@@ -87,6 +87,56 @@ def test_keys_of_a_split_are_those_of_the_operator() -> None:
     np.testing.assert_array_equal(second, run.evaluate(relay.random.threefry_split(relay.const(right)))[0])
 
 
+def test_traced_keys_split_as_known_ones_do() -> None:
+    key, seed = training.split(3, 2)[1], np.int32(3)
+    assert training.split(key, 0).shape == (0, 10)
+    keys = training.split(key, 5)
+    assert keys.shape == (5, 10)
+    for make in (relay.function, relay.compile):
+        np.testing.assert_array_equal(make(lambda k: training.split(k, 5))(key), keys)
+    np.testing.assert_array_equal(relay.function(lambda s: training.split(s, 5))(seed), training.split(3, 5))
+    rows = relay.vmap(lambda k: training.split(k, 3))(keys)
+    np.testing.assert_array_equal(rows, np.stack([training.split(k, 3) for k in keys]))
+    k = relay.var("key", shape=(10,), dtype="uint64")
+    made = relay.Function([k], training.split(k, 5))
+    np.testing.assert_array_equal(relay.create_executor("debug").evaluate(made)(key), keys)
+
+
+DRAWS = {
+    "uniform": lambda k: training.uniform(k, (2, 3), -1.0, 1.0),
+    "normal": lambda k: training.normal(k, (2, 3)),
+    "truncated_normal": lambda k: training.truncated_normal(k, (2, 3)),
+    "xavier_uniform": lambda k: training.xavier_uniform(k, (2, 3)),
+    "xavier_normal": lambda k: training.xavier_normal(k, (2, 3)),
+    "kaiming_uniform": lambda k: training.kaiming_uniform(k, (2, 3)),
+    "kaiming_normal": lambda k: training.kaiming_normal(k, (2, 3)),
+    "orthogonal": lambda k: training.orthogonal(k, (2, 3)),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_keys_and_seeds_may_be_traced_and_rows_of_a_batch(name: str) -> None:
+    draw, keys = DRAWS[name], training.split(3, 2)
+    wanted = np.stack([draw(k) for k in keys])
+    np.testing.assert_allclose(relay.vmap(draw)(keys), wanted, rtol=1e-5)
+    np.testing.assert_allclose(relay.function(draw)(np.int64(7)), draw(7), rtol=1e-5)
+    np.testing.assert_allclose(relay.vmap(draw)(np.array([7, 8], "int32"))[1], draw(8), rtol=1e-5)
+
+
+def test_operators_take_traced_seeds() -> None:
+    x, seed = np.ones(8, "float32"), np.uint32(5)
+    key = relay.random.threefry_key(5).value
+    np.testing.assert_array_equal(relay.function(relay.random.threefry_key)(seed), key)
+    for draw in (
+        lambda k: relay.random.uniform(k, (3,))[1],
+        lambda k: relay.random.threefry_generate(k, (3,))[1],
+        lambda k: relay.random.threefry_split(k)[0],
+        lambda k: relay.random.multinomial(k, np.ones(4, "float32"), num_samples=3)[1],
+        lambda k: relay.nn.dropout(x, k, rate=0.5),
+    ):
+        np.testing.assert_array_equal(relay.function(draw)(seed), relay.function(draw)(key))
+
+
 def test_other_dtypes() -> None:
     assert training.kaiming_uniform(1, (3, 4), dtype="float64").dtype == np.float64
     assert training.truncated_normal(1, (3, 4), dtype="float16").dtype == np.float16

@@ -25,7 +25,7 @@ from relay.op.derivative import broadcast_like, const_like, tensor_type, times, 
 from relay.op.kind import Derivative
 from relay.op.native import Loops, Output, View
 from relay.op.numeric import apply, narrow
-from relay.op.random_keys import KEY, check_key, random_key, sizes_of
+from relay.op.random_keys import KEY, as_key, check_key, random_key, sizes_of
 from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.slice_range import BEYOND
@@ -256,6 +256,12 @@ class Multinomial(Operator):
         t.require(0, "<", shape[-1], "`random.multinomial` needs a probability")
         return TupleType([KEY, TensorType((*shape[:-1], self.num_samples), "int32")])
 
+    @staticmethod
+    def builder(key: Any, probs: Any, num_samples: Any = 1) -> Call:
+        """`random.multinomial(key, probs, num_samples)`: the pair of a new key and indices."""
+        leaf = Op.get("random.multinomial")
+        return Call(leaf, (as_key(key), as_expr(probs)), {"num_samples": num_samples})
+
     def reference(self, np: Numpy, key: Array, probs: Array) -> Any:
         rows = probs.astype("float64").reshape(-1, probs.shape[-1])
         words, rest = draw_words(np, key, len(rows) * self.num_samples)
@@ -320,4 +326,4 @@ def _standard(op: Uniform | Normal, key: Expr) -> Expr:
 def _drawn(name: str, key: Any, shape: Sequence[int], dtype: str, *parameters: Any) -> Call:
     """A call of `uniform` or `normal`, whose parameters are expressions or numbers."""
     xs: list[Expr] = [constant(p, dtype) if isinstance(p, int | float) else as_expr(p) for p in parameters]
-    return Call(Op.get(name), (as_expr(key), *xs), {"out_shape": sizes_of(shape), "out_dtype": dtype})
+    return Call(Op.get(name), (as_key(key), *xs), {"out_shape": sizes_of(shape), "out_dtype": dtype})

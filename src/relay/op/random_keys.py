@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from operator import index
+from typing import Any, SupportsIndex
 
 import numpy
 
 from relay.diagnostic import fail
-from relay.ir.expr import Call, Constant, Expr, Op, as_expr, constant
+from relay.ir.dtype import is_integer
+from relay.ir.expr import Call, Expr, Op, RelayExpr, as_expr, constant
+from relay.ir.traced import Traced, current
 from relay.ir.type import ANY, Dim, TensorType, TupleType, Type
 from relay.op import random_words
 from relay.op.attribute import Size, is_size
@@ -17,6 +20,7 @@ from relay.op.batching import by, same
 from relay.op.dynamic_shape import result_rank, size_at
 from relay.op.kind import Batching, Derivative
 from relay.op.native import Index, Loops, Output, View
+from relay.op.numeric import apply
 from relay.op.random_words import TOP, UINT64_MAX
 from relay.op.registry import operator
 from relay.op.relation import Typing
@@ -38,6 +42,22 @@ def random_key(seed: int) -> Array:
     if not 0 <= seed < 2**256:
         fail("attribute-value", f"`seed` cannot be {seed}: a seed goes from 0 to 2**256 - 1")
     return numpy.asarray([*[seed >> (64 * i) & UINT64_MAX for i in range(4)], 0, 0, 0, 0, TOP, 0], "uint64")
+
+
+def as_key(x: Any) -> Expr:
+    """Return a key as an expression: also that of a seed, which may be a value of the trace at hand.
+
+    A seed of a program is an integer scalar, read as uint64.
+    """
+    if isinstance(x, SupportsIndex) and not isinstance(x, bool | numpy.ndarray | RelayExpr | Traced):
+        return constant(random_key(index(x)))
+    e, trace = as_expr(x), current.get()
+    t = None if trace is None else trace.get(e)
+    if not isinstance(t, TensorType) or t.shape != () or not is_integer(str(t.dtype)):
+        return e
+    word = apply("expand_dims", apply("cast", e, dtype="uint64"), axis=0)
+    rest = constant(numpy.array([0, 0, 0, 0, 0, 0, 0, TOP, 0], "uint64"))
+    return apply("concatenate", (word, rest), axis=0)
 
 
 def rows_of_keys(t: Typing, keys: Type) -> tuple[Dim, ...]:
@@ -77,9 +97,9 @@ class ThreefryKey(Operator):
         return random_key(self.seed)
 
     @staticmethod
-    def builder(seed: int) -> Constant:
-        """The key of a seed from 0 to 2**256 - 1, as a constant."""
-        return constant(random_key(seed))
+    def builder(seed: Any) -> Expr:
+        """The key of a seed from 0 to 2**256 - 1, as a constant; or of a seed that the program has."""
+        return as_key(seed)
 
     def compute(self, b: Loops, out: Output) -> None:
         """Write the key."""
@@ -123,7 +143,7 @@ class ThreefryGenerate(Operator):
     @staticmethod
     def builder(key: Any, shape: Sequence[int]) -> Call:
         """`random.threefry_generate(key, shape)`: the pair of a new key and random uint64 of that shape."""
-        return Call(Op.get("random.threefry_generate"), (as_expr(key),), {"out_shape": sizes_of(shape)})
+        return Call(Op.get("random.threefry_generate"), (as_key(key),), {"out_shape": sizes_of(shape)})
 
     def compute(self, b: Loops, outs: Sequence[Output], key: View) -> None:
         """Write the next key and the words."""
@@ -209,6 +229,11 @@ class ThreefrySplit(Operator):
         return split_key(np, key)
 
     batch = same
+
+    @staticmethod
+    def builder(key: Any) -> Call:
+        """`random.threefry_split(key)`: two keys whose numbers have nothing to do with one another."""
+        return Call(Op.get("random.threefry_split"), (as_key(key),))
 
     def compute(self, b: Loops, outs: Sequence[Output], key: View) -> None:
         """Write the two keys."""

@@ -1,7 +1,7 @@
 """First values of weights, by random key.
 
-Each function takes the key and the shape.  For a key that is an array (or a seed, a number) the result is an
-array, for a key that is an expression or a traced value an expression.
+Each function takes the key, or a seed, and the shape.  For a key that is an array the result is an array, for
+one that is an expression or a traced value an expression.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,17 +17,24 @@ from relay.ir.traced import Traced
 from relay.op.numeric import apply
 from relay.op.random_keys import random_key
 from relay.op.threefry import split_key
+from relay.tracing.scans import scan
 
 Key = Any
 
 
-def split(key: Any, count: int) -> list[Any]:
-    """`count` keys whose numbers have nothing to do with one another, of a key (or a seed) as an array."""
+def split(key: Key, count: int) -> Any:
+    """Return a stack of `count` keys, `(count, 10)`, whose numbers have nothing to do with one another."""
+
+    def one(rest: Any, _: None) -> tuple[Any, Any]:
+        pair = apply("random.threefry_split", rest)
+        return pair[1], pair[0]
+
+    if isinstance(key, RelayExpr | Traced):
+        return scan(one, apply("random.threefry_key", key), length=count)[1]
     rest = _key_words(key)
-    keys: list[Any] = []
-    for _ in range(count):
-        made, rest = split_key(np, rest)
-        keys.append(made)
+    keys = np.empty((count, len(rest)), "uint64")
+    for i in range(count):
+        keys[i], rest = split_key(np, rest)
     return keys
 
 
@@ -145,12 +152,12 @@ def _fans(shape: Sequence[int]) -> tuple[int, int]:
 
 def _drawn(key: Key, make: Callable[[Any], Any]) -> Any:
     if isinstance(key, RelayExpr | Traced):
-        return make(key)
+        return make(apply("random.threefry_key", key))
     return create_executor("debug").evaluate(Function((), make(constant(_key_words(key)))))()
 
 
 def _key_words(key: Any) -> np.ndarray[Any, Any]:
-    return random_key(key) if isinstance(key, int) else np.asarray(key, "uint64")
+    return random_key(int(key)) if np.ndim(key) == 0 else np.asarray(key, "uint64")
 
 
 CENTRE = (

@@ -1,12 +1,11 @@
 """Dropout: some elements, chosen at random, are left out while a network is trained."""
 
 from collections.abc import Sequence
-from operator import index
-from typing import Any, SupportsIndex
+from typing import Any
 
 import numpy
 
-from relay.ir.expr import Call, Expr, Op, RelayExpr, TupleGetItem, as_expr
+from relay.ir.expr import Call, Expr, Op, TupleGetItem, as_expr
 from relay.ir.type import Dim, TensorType, TupleType, Type
 from relay.op import random_words
 from relay.op.axes import attribute_fault
@@ -17,7 +16,7 @@ from relay.op.derivative import tensor_type
 from relay.op.kind import Derivative, Precision, Wide
 from relay.op.native import Loops, Output, View
 from relay.op.numeric import apply, computing_dtype, narrow, narrowed, scalar, widened
-from relay.op.random_keys import OF_KEY, check_key, random_key
+from relay.op.random_keys import OF_KEY, as_key, check_key, random_key
 from relay.op.registry import builders, operator
 from relay.op.relation import Typing
 from relay.op.threefry import draw_words
@@ -166,9 +165,7 @@ def dropout_raw(data: Any, key: Any = None, rate: float | None = None) -> Expr:
         if rate is not None:
             raise TypeError("nn.dropout: multiple values for argument 'rate': a key is a seed, or ten words")
         key, rate = None, key
-    elif isinstance(key, SupportsIndex) and not isinstance(key, bool | numpy.ndarray | RelayExpr):
-        key = apply("random.threefry_key", seed=index(key))
-    operands = (as_expr(data),) if key is None else (as_expr(data), as_expr(key))
+    operands = (as_expr(data),) if key is None else (as_expr(data), as_key(key))
     return Call(Op.get("nn.dropout"), operands, {"rate": 0.5 if rate is None else rate})
 
 

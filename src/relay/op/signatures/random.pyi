@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from relay.ir.expr import Call, Constant
-from relay.op.signatures import Operand, Size
+from relay.ir.expr import Call, Expr
 
-def multinomial(key: Operand, probs: Operand, num_samples: Size = 1) -> Call:
-    """`(new_key, indices)`: `num_samples` int32 indices for each row of `probs` `(..., n)`."""
+def multinomial(key: Any, probs: Any, num_samples: Any = 1) -> Call:
+    """`random.multinomial(key, probs, num_samples)`: the pair of a new key and indices."""
 
 def normal(key: Any, shape: Sequence[int], dtype: str = "float32", mean: Any = 0.0, scale: Any = 1.0) -> Call:
     """`random.normal(key, shape)`: the pair of a new key and normal values."""
@@ -15,11 +14,11 @@ def normal(key: Any, shape: Sequence[int], dtype: str = "float32", mean: Any = 0
 def threefry_generate(key: Any, shape: Sequence[int]) -> Call:
     """`random.threefry_generate(key, shape)`: the pair of a new key and random uint64 of that shape."""
 
-def threefry_key(seed: int) -> Constant:
-    """The key of a seed from 0 to 2**256 - 1, as a constant."""
+def threefry_key(seed: Any) -> Expr:
+    """The key of a seed from 0 to 2**256 - 1, as a constant; or of a seed that the program has."""
 
-def threefry_split(key: Operand) -> Call:
-    """Two keys whose numbers have nothing to do with one another. Source: Claessen and Palka, 2013."""
+def threefry_split(key: Any) -> Call:
+    """`random.threefry_split(key)`: two keys whose numbers have nothing to do with one another."""
 
 def uniform(key: Any, shape: Sequence[int], dtype: str = "float32", low: Any = 0.0, high: Any = 1.0) -> Call:
     """`random.uniform(key, shape)`: the pair of a new key and values evenly from `low` up to `high`."""
