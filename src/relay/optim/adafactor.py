@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType
 from relay.op.numeric import apply, dims, scalar
+from relay.optim.parameters import Number, is_zero
 from relay.optim.tensor_rule import Mask, Rate, Step, TensorRule
 
 
@@ -13,11 +14,11 @@ class Adafactor(TensorRule):
     """See `adafactor`."""
 
     learning_rate: Rate
-    decay_exponent: float
-    clipping_threshold: float | None
+    decay_exponent: Number
+    clipping_threshold: Number | None
     scale_by_parameters: bool
     least_factored_size: int
-    weight_decay: float
+    weight_decay: Number
     mask: Mask
 
     def factored_axes(self, t: TensorType) -> tuple[int, int] | None:
@@ -65,7 +66,7 @@ class Adafactor(TensorRule):
         d = at.rate * d
         if self.scale_by_parameters:
             d = d * apply("maximum", _root_mean_square(p), at.const(1e-3))
-        return p - d - at.const(at.decay) * p if at.decay else p - d, kept
+        return p - d if is_zero(at.decay) else p - d - at.const(at.decay) * p, kept
 
 
 def _root_mean_square(x: Expr) -> Expr:
@@ -75,11 +76,11 @@ def _root_mean_square(x: Expr) -> Expr:
 def adafactor(
     learning_rate: Rate,
     *,
-    decay_exponent: float = 0.8,
-    clipping_threshold: float | None = 1.0,
+    decay_exponent: Number = 0.8,
+    clipping_threshold: Number | None = 1.0,
     scale_by_parameters: bool = True,
     least_factored_size: int = 128,
-    weight_decay: float = 0.0,
+    weight_decay: Number = 0.0,
     mask: Mask = True,
 ) -> Adafactor:
     """Steps of the gradient over the root of its mean square, of which a matrix whose two largest axes have

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType
 from relay.op.numeric import apply
+from relay.optim.parameters import Number, is_zero
 from relay.optim.tensor_rule import Mask, Rate, Step, TensorRule
 
 
@@ -13,10 +14,10 @@ class Adam(TensorRule):
     """See `adam`."""
 
     learning_rate: Rate
-    beta1: float
-    beta2: float
-    epsilon: float
-    weight_decay: float
+    beta1: Number
+    beta2: Number
+    epsilon: Number
+    weight_decay: Number
     mask: Mask
 
     def slots(self, t: TensorType) -> tuple[TensorType, ...]:
@@ -44,7 +45,7 @@ class LAMB(Adam):
 
     def moved(self, at: Step, p: Expr, g: Expr, *slots: Expr) -> tuple[Expr, tuple[Expr, ...]]:
         direction, kept = self.direction(at, g, *slots)
-        if at.decay:
+        if not is_zero(at.decay):
             direction = direction + at.const(at.decay) * p
         own, other = (apply("sqrt", apply("sum", x * x)) for x in (p, direction))
         zero, one = at.const(0), at.const(1)
@@ -55,11 +56,11 @@ class LAMB(Adam):
 
 def adam(
     learning_rate: Rate = 1e-3,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    epsilon: float = 1e-8,
+    beta1: Number = 0.9,
+    beta2: Number = 0.999,
+    epsilon: Number = 1e-8,
     *,
-    weight_decay: float = 0.0,
+    weight_decay: Number = 0.0,
     mask: Mask = True,
 ) -> Adam:
     """Steps of the mean gradient over the root of its mean square, both decaying and without their initial
@@ -73,11 +74,11 @@ def adam(
 
 def adamw(
     learning_rate: Rate = 1e-3,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    epsilon: float = 1e-8,
+    beta1: Number = 0.9,
+    beta2: Number = 0.999,
+    epsilon: Number = 1e-8,
     *,
-    weight_decay: float = 0.01,
+    weight_decay: Number = 0.01,
     mask: Mask = True,
 ) -> Adam:
     """`adam`, with a weight decay unless told otherwise.  Source: Loshchilov and Hutter, 2019."""
@@ -86,11 +87,11 @@ def adamw(
 
 def lamb(
     learning_rate: Rate = 1e-3,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    epsilon: float = 1e-6,
+    beta1: Number = 0.9,
+    beta2: Number = 0.999,
+    epsilon: Number = 1e-6,
     *,
-    weight_decay: float = 0.0,
+    weight_decay: Number = 0.0,
     mask: Mask = True,
 ) -> LAMB:
     """`adam` whose steps, the weight decay included, are as long as the tensor times the rate: for large

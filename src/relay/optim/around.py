@@ -7,6 +7,7 @@ from relay.diagnostic import fail
 from relay.ir.expr import Expr, If, Tuple, TupleGetItem
 from relay.ir.type import TupleType, Type, scalar_type
 from relay.op.numeric import apply, scalar
+from relay.optim.parameters import Number, is_known, number
 from relay.optim.rule import Rule
 from relay.optim.tree import leaves, rebuilt, zeros
 
@@ -28,7 +29,7 @@ class Clipped(Rule):
     """See `clipped`."""
 
     rule: Rule
-    greatest_norm: float
+    greatest_norm: Number
 
     def state_type(self, t: Type) -> Type:
         return self.rule.state_type(t)
@@ -38,17 +39,17 @@ class Clipped(Rule):
 
     def updated(self, t: Type, params: Expr, grads: Expr, state: Expr) -> tuple[Expr, Expr]:
         dtype = _norm_dtype(t)
-        share = scalar(self.greatest_norm, dtype) / (global_norm(t, grads) + scalar(1e-6, dtype))
+        share = number(self.greatest_norm, dtype) / (global_norm(t, grads) + scalar(1e-6, dtype))
         share = apply("minimum", share, scalar(1, dtype))
         shorter = [g * apply("cast", share, dtype=leaf.dtype) for leaf, (g,) in leaves(t, grads)]
         return self.rule.updated(t, params, rebuilt(t, shorter), state)
 
 
-def clipped(rule: Rule, greatest_norm: float) -> Rule:
+def clipped(rule: Rule, greatest_norm: Number) -> Rule:
     """`rule`, with gradients that are shortened to `greatest_norm`, all tensors as one vector, where they are
     longer.  Source: Pascanu, Mikolov and Bengio, 2013.
     """
-    if not greatest_norm > 0:
+    if is_known(greatest_norm) and not greatest_norm > 0:
         fail("optimizer-parameter", f"gradients cannot be shortened to a length of {greatest_norm}")
     return Clipped(rule, greatest_norm)
 
@@ -58,7 +59,7 @@ class Accumulated(Rule):
     """See `accumulated`."""
 
     rule: Rule
-    every: int
+    every: Number
 
     def state_type(self, t: Type) -> Type:
         return TupleType((scalar_type("int32"), t, self.rule.state_type(t)))
@@ -70,22 +71,22 @@ class Accumulated(Rule):
         count, sums, inner = (TupleGetItem(state, i) for i in range(3))
         count = count + scalar(1, "int32")
         sums = rebuilt(t, [a + g for _, (a, g) in leaves(t, sums, grads)])
-        means = rebuilt(t, [a / scalar(self.every, leaf.dtype) for leaf, (a,) in leaves(t, sums)])
+        means = rebuilt(t, [a / number(self.every, leaf.dtype) for leaf, (a,) in leaves(t, sums)])
         now, then = self.rule.updated(t, params, means, inner)
         begun = Tuple((scalar(0, "int32"), zeros(t, params), then))
         waiting = Tuple((count, sums, inner))
-        is_due = apply("equal", count, scalar(self.every, "int32"))
+        is_due = apply("equal", count, number(self.every, "int32"))
         both = If(is_due, Tuple((now, begun)), Tuple((params, waiting)))
         return TupleGetItem(both, 0), TupleGetItem(both, 1)
 
 
-def accumulated(rule: Rule, every: int) -> Rule:
+def accumulated(rule: Rule, every: Number) -> Rule:
     """`rule`, which takes a step down the mean of `every` gradients, and leaves the parameters as they are in
     between.
 
     The state is the number of gradients since the last step (int32), their sum, and the state of `rule`.
     """
-    if every < 1:
+    if is_known(every) and every < 1:
         fail("optimizer-parameter", f"no step can be taken every {every} gradients")
     return Accumulated(rule, every)
 
@@ -95,7 +96,7 @@ class Averaged(Rule):
     """See `averaged`."""
 
     rule: Rule
-    decay: float
+    decay: Number
 
     def state_type(self, t: Type) -> Type:
         return TupleType((self.rule.state_type(t), t))
@@ -107,17 +108,17 @@ class Averaged(Rule):
         now, then = self.rule.updated(t, params, grads, TupleGetItem(state, 0))
         found: list[Expr] = []
         for leaf, (average, p) in leaves(t, TupleGetItem(state, 1), now):
-            kept, new = scalar(self.decay, leaf.dtype), scalar(1 - self.decay, leaf.dtype)
+            kept, new = number(self.decay, leaf.dtype), number(1 - self.decay, leaf.dtype)
             found.append(kept * average + new * p)
         return now, Tuple((then, rebuilt(t, found)))
 
 
-def averaged(rule: Rule, decay: float = 0.999) -> Rule:
+def averaged(rule: Rule, decay: Number = 0.999) -> Rule:
     """`rule`, and an average of the parameters in which older ones fade by `decay` in each step.
 
     The state is that of `rule` and the average, `state[1]`, which begins with the first parameters.
     Source: Polyak and Juditsky, 1992, with weights that fade.
     """
-    if not 0 <= decay < 1:
+    if is_known(decay) and not 0 <= decay < 1:
         fail("optimizer-parameter", f"an average cannot fade by {decay}", hint="give a number from 0 up to 1")
     return Averaged(rule, decay)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType
 from relay.op.numeric import apply
+from relay.optim.parameters import Number
 from relay.optim.tensor_rule import Mask, Rate, Step, TensorRule
 
 
@@ -13,9 +14,9 @@ class Lion(TensorRule):
     """See `lion`."""
 
     learning_rate: Rate
-    beta1: float
-    beta2: float
-    weight_decay: float
+    beta1: Number
+    beta2: Number
+    weight_decay: Number
     mask: Mask
 
     def slots(self, t: TensorType) -> tuple[TensorType, ...]:
@@ -30,10 +31,10 @@ class Lion(TensorRule):
 
 def lion(
     learning_rate: Rate = 1e-4,
-    beta1: float = 0.9,
-    beta2: float = 0.99,
+    beta1: Number = 0.9,
+    beta2: Number = 0.99,
     *,
-    weight_decay: float = 0.0,
+    weight_decay: Number = 0.0,
     mask: Mask = True,
 ) -> Lion:
     """Steps of the sign of a mean gradient; `weight_decay` shrinks the parameters that `mask` has beside it.

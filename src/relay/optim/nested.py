@@ -7,8 +7,7 @@ from relay.ir.type import TensorType, TupleType, Type
 from relay.optim.rule import Rule
 from relay.optim.tree import check_tree
 from relay.tracing.function import function
-from relay.tracing.nested import flattened, in_trace, traced, typed_leaf
-from relay.tracing.pytree import LEAF
+from relay.tracing.nested import as_leaf, flattened, in_trace, open_tuples, traced, typed_leaf
 
 
 def initial_state(rule: Rule, params: Any) -> Any:
@@ -22,7 +21,8 @@ def initial_state(rule: Rule, params: Any) -> Any:
         types = in_trace()
         t = types(expr)
         check_tree(t)
-        return traced(LEAF, rule.initial(t, expr), types)
+        state, tree = flattened(rule.initial(t, expr), open_tuples(as_leaf, types), "state")
+        return traced(tree, state, types)
 
     return function(begun)(params)
 
@@ -48,12 +48,14 @@ def check_state(found: Type, wanted: Type) -> None:
 def apply_rule(rule: Rule, params: Any, grads: Any, state: Any) -> tuple[Any, Any]:
     """Parameters and state after a step down the gradients, which have the structure of the parameters.
 
+    Both come back in the structures in which they were given.
+
     On arrays it runs at once; in a function that is traced it is a part of that.  Raises
     `optimizer-parameter` for what is not a floating-point tensor, and for the state of another rule.
     """
 
     def stepped(params: Any, grads: Any, state: Any) -> Any:
-        (p, tree), (g, _), (s, _) = (
+        (p, tree), (g, _), (s, of_state) = (
             flattened(x, typed_leaf, name)
             for x, name in ((params, "params"), (grads, "grads"), (state, "state"))
         )
@@ -62,6 +64,6 @@ def apply_rule(rule: Rule, params: Any, grads: Any, state: Any) -> tuple[Any, An
         check_tree(t)
         check_state(types(s), rule.state_type(t))
         now, then = rule.updated(t, p, g, s)
-        return traced(tree, now, types), traced(LEAF, then, types)
+        return traced(tree, now, types), traced(of_state, then, types)
 
     return function(stepped)(params, grads, state)

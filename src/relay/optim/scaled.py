@@ -7,6 +7,7 @@ from relay.diagnostic import fail
 from relay.ir.expr import Expr, If, Tuple, TupleGetItem
 from relay.ir.type import TupleType, Type, scalar_type
 from relay.op.numeric import apply, scalar
+from relay.optim.parameters import Number, is_known, number
 from relay.optim.rule import Rule
 from relay.optim.tree import leaves, rebuilt
 
@@ -16,16 +17,16 @@ class Scaled(Rule):
     """See `scaled`."""
 
     rule: Rule
-    scale: float
-    growth: float
-    backoff: float
-    every: int
+    scale: Number
+    growth: Number
+    backoff: Number
+    every: Number
 
     def state_type(self, t: Type) -> Type:
         return TupleType((scalar_type("float32"), scalar_type("int32"), self.rule.state_type(t)))
 
     def initial(self, t: Type, params: Expr) -> Expr:
-        return Tuple((scalar(self.scale, "float32"), scalar(0, "int32"), self.rule.initial(t, params)))
+        return Tuple((number(self.scale, "float32"), scalar(0, "int32"), self.rule.initial(t, params)))
 
     def gradient_scale(self, state: Expr) -> Expr:
         return TupleGetItem(state, 0)
@@ -38,21 +39,21 @@ class Scaled(Rule):
         unscaled = [g * apply("cast", share, dtype=leaf.dtype) for leaf, (g,) in leaves(t, grads)]
         now, then = self.rule.updated(t, params, rebuilt(t, unscaled), inner)
         taken = Tuple((now, Tuple((*self._grown(scale, steps + scalar(1, "int32")), then))))
-        smaller = scale * scalar(self.backoff, "float32")
+        smaller = scale * number(self.backoff, "float32")
         skipped = Tuple((params, Tuple((smaller, scalar(0, "int32"), inner))))
         both = If(is_finite, taken, skipped)
         return TupleGetItem(both, 0), TupleGetItem(both, 1)
 
     def _grown(self, scale: Expr, steps: Expr) -> tuple[Expr, Expr]:
         """The scale and the number of steps since it changed, after a step that was taken."""
-        larger = scale * scalar(self.growth, "float32")
+        larger = scale * number(self.growth, "float32")
         larger = apply("where", apply("isfinite", larger), larger, scale)
-        is_due = apply("equal", steps, scalar(self.every, "int32"))
+        is_due = apply("equal", steps, number(self.every, "int32"))
         return apply("where", is_due, larger, scale), apply("where", is_due, scalar(0, "int32"), steps)
 
 
 def scaled(
-    rule: Rule, scale: float = 65536.0, *, growth: float = 2.0, backoff: float = 0.5, every: int = 2000
+    rule: Rule, scale: Number = 65536.0, *, growth: Number = 2.0, backoff: Number = 0.5, every: Number = 2000
 ) -> Rule:
     """`rule`, for gradients of the loss times `state[0]`: it divides them by that again.
 
@@ -63,7 +64,8 @@ def scaled(
     It goes around other rules, so that those clip and average what is unscaled.
     Source: Micikevicius et al., 2018.
     """
-    if not (scale > 0 and growth >= 1 and 0 < backoff <= 1 and every >= 1):
+    known = is_known(scale, growth, backoff, every)
+    if known and not (scale > 0 and growth >= 1 and 0 < backoff <= 1 and every >= 1):
         fail(
             "optimizer-parameter",
             f"a loss cannot be scaled by {scale}, times {growth} every {every} steps, times {backoff}",

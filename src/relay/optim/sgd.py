@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType
+from relay.optim.parameters import Number, is_zero
 from relay.optim.tensor_rule import Mask, Rate, Step, TensorRule
 
 
@@ -12,16 +13,16 @@ class SGD(TensorRule):
     """See `sgd`."""
 
     learning_rate: Rate
-    momentum: float
+    momentum: Number
     nesterov: bool
-    weight_decay: float
+    weight_decay: Number
     mask: Mask
 
     def slots(self, t: TensorType) -> tuple[TensorType, ...]:
-        return (t,) if self.momentum else ()
+        return () if is_zero(self.momentum) else (t,)
 
     def moved(self, at: Step, p: Expr, g: Expr, *slots: Expr) -> tuple[Expr, tuple[Expr, ...]]:
-        d = g + at.const(at.decay) * p if at.decay else g
+        d = g if is_zero(at.decay) else g + at.const(at.decay) * p
         if not slots:
             return p - at.rate * d, ()
         mu = at.const(self.momentum)
@@ -31,10 +32,10 @@ class SGD(TensorRule):
 
 def sgd(
     learning_rate: Rate,
-    momentum: float = 0.0,
+    momentum: Number = 0.0,
     *,
     nesterov: bool = False,
-    weight_decay: float = 0.0,
+    weight_decay: Number = 0.0,
     mask: Mask = True,
 ) -> SGD:
     """Stochastic gradient descent: `v = momentum * v + g`, `p = p - learning_rate * v`.

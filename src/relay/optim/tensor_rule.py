@@ -9,11 +9,12 @@ from relay.diagnostic import fail
 from relay.ir.expr import Expr, Tuple, TupleGetItem
 from relay.ir.type import TensorType, TupleType, Type, scalar_type
 from relay.op.numeric import apply, dims, scalar
+from relay.optim.parameters import Number, is_zero, number
 from relay.optim.rule import Rule
 from relay.optim.schedule import STEPS, Schedule, next_step, rate_at
 from relay.optim.tree import leaves, rebuilt, rebuilt_type
 
-Rate = float | Schedule
+Rate = Number | Schedule
 Mask = Callable[[TensorType], bool] | Sequence[Any] | bool
 """Which tensors weights decay in: a function of a tensor's type, or bools in the structure of the tree."""
 
@@ -32,22 +33,22 @@ class Step:
     type: TensorType
     rate: Expr
     number: Expr
-    decay: float
+    decay: Number
 
-    def const(self, value: float) -> Expr:
+    def const(self, value: Number) -> Expr:
         """A number in the dtype of the tensor."""
-        return scalar(value, self.type.dtype)
+        return number(value, self.type.dtype)
 
     def decayed(self, p: Expr) -> Expr:
         """A parameter that has shrunk by its decay."""
-        return p - self.rate * self.const(self.decay) * p if self.decay else p
+        return p if is_zero(self.decay) else p - self.rate * self.const(self.decay) * p
 
 
 class TensorRule(Rule):
     """The state is the number of steps (int32) and, for each slot, a tree of what is remembered."""
 
     learning_rate: Rate
-    weight_decay: float
+    weight_decay: Number
     mask: Mask
 
     def slots(self, t: TensorType) -> tuple[TensorType, ...]:
@@ -72,7 +73,7 @@ class TensorRule(Rule):
 
     def updated(self, t: Type, params: Expr, grads: Expr, state: Expr) -> tuple[Expr, Expr]:
         done = TupleGetItem(state, 0)
-        number = next_step(done)
+        count = next_step(done)
         trees = [TupleGetItem(state, 1 + i) for i in range(self._slot_count(t))]
         now: list[Expr] = []
         kept: list[tuple[Expr, ...]] = []
@@ -81,10 +82,10 @@ class TensorRule(Rule):
         ):
             rate = rate_at(self.learning_rate, done, leaf.dtype)
             decay = self.weight_decay if decays else 0.0
-            moved, found = self.moved(Step(leaf, rate, number, decay), p, g, *slots)
+            moved, found = self.moved(Step(leaf, rate, count, decay), p, g, *slots)
             now.append(moved)
             kept.append(found)
-        return rebuilt(t, now), Tuple((number, *[rebuilt(t, slot) for slot in zip(*kept, strict=True)]))
+        return rebuilt(t, now), Tuple((count, *[rebuilt(t, slot) for slot in zip(*kept, strict=True)]))
 
     def _slot_count(self, t: Type) -> int:
         return max([len(self.slots(leaf)) for leaf, _ in leaves(t)], default=0)

@@ -9,7 +9,7 @@ from relay.diagnostic import caller_span, fail
 from relay.ir.expr import Expr, If
 from relay.ir.traced import Traced
 from relay.tracing.indexing import apply
-from relay.tracing.nested import as_leaf, flattened, in_trace, traced
+from relay.tracing.nested import as_leaf, flattened, in_trace, open_tuples, traced
 from relay.tracing.pytree import Tree, same_structure
 from relay.tracing.types import TypesOfTrace, around
 
@@ -67,7 +67,7 @@ def results(
     has_effects = False
     for f in branches:
         with of_trace.block() as effects:
-            e, tree = flattened(f(*operands), as_leaf, "result")
+            e, tree = flattened(f(*operands), open_tuples(as_leaf, of_trace), "result")
         made.append((around(effects, e), tree))
         has_effects = has_effects or bool(effects)
     for i, (_, tree) in enumerate(made[1:], 2):

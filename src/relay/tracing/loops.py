@@ -9,7 +9,7 @@ from relay.ir.expr import Call, Constant, Expr, Function, If, Let, Tuple, TupleG
 from relay.ir.type import TensorType, Type
 from relay.tracing.function import as_function
 from relay.tracing.indexing import apply
-from relay.tracing.nested import as_leaf, in_trace, traced_leaf, typed_leaf
+from relay.tracing.nested import as_leaf, in_trace, open_tuples, traced_leaf, typed_leaf
 from relay.tracing.pytree import Leaf, Tree, Where, flatten, same_structure, unflatten
 from relay.tracing.types import TypesOfTrace, around, current
 
@@ -39,7 +39,7 @@ class Carry:
         """The leaves of what a round of `relay.<name>` gives, which has to be like what it was given
         (`structure-mismatch`).
         """
-        leaves, tree = leaves_of(value, as_leaf)
+        leaves, tree = leaves_of(value, as_leaf, self.of_trace)
         if not same_structure(tree, self.tree):
             self._refuse(name, str(self.tree), str(tree))
         same = [as_literal_of(e, t) for e, t in zip(leaves, self.types, strict=True)]
@@ -58,16 +58,14 @@ class Carry:
         )
 
 
-def leaves_of(value: Any, leaf: Callable[[Any, Where], tuple[Expr, Leaf]]) -> tuple[list[Expr], Tree]:
-    """The leaves of a nested value as expressions, and its structure."""
-    found: list[Expr] = []
-
-    def kept(x: Any, where: Where) -> tuple[Expr, Leaf]:
-        e, tree = leaf(x, where)
-        found.append(e)
-        return e, tree
-
-    return found, flatten(value, kept, "carry")[1]
+def leaves_of(
+    value: Any, leaf: Callable[[Any, Where], tuple[Expr, Leaf]], types: TypesOfTrace
+) -> tuple[list[Expr], Tree]:
+    """Return the leaves of a nested value as expressions, and its structure."""
+    parts, tree = flatten(value, open_tuples(leaf, types), "carry")
+    leaves: list[Expr] = []
+    unflatten(tree, parts, lambda e, _: leaves.append(e), lambda x, i: x[i])
+    return leaves, tree
 
 
 def as_literal_of(e: Expr, t: Type) -> Expr:
@@ -79,7 +77,7 @@ def as_literal_of(e: Expr, t: Type) -> Expr:
 
 def carried(init: Any, of_trace: TypesOfTrace) -> tuple[Carry, list[Expr]]:
     """What a loop carries, and its first values."""
-    leaves, tree = leaves_of(init, typed_leaf)
+    leaves, tree = leaves_of(init, typed_leaf, of_trace)
     return Carry(tree, tuple([of_trace(e) for e in leaves]), of_trace), leaves
 
 

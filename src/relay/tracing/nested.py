@@ -1,6 +1,6 @@
 """Nested values of expressions, and of traced values, between Python and tuples of Relay."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any, Protocol, runtime_checkable
 
 from relay.backend.xla.host_operators import is_on_device
@@ -9,7 +9,9 @@ from relay.interpreter.tensor_conversion import MisfitError, convert_tensor
 from relay.interpreter.value import FunctionValue
 from relay.ir.expr import Call, Expr, RelayExpr, TupleGetItem, as_expr, constant
 from relay.ir.traced import Traced
-from relay.tracing.pytree import LEAF, Boxed, Leaf, Tree, Where, flatten, unflatten
+from relay.ir.type import TupleType, Type
+from relay.ir.walk import run
+from relay.tracing.pytree import LEAF, Boxed, Leaf, Node, Tree, Where, flatten, unflatten
 from relay.tracing.types import TypesOfTrace, current
 from relay.tracing.value import TracedValue
 
@@ -46,10 +48,30 @@ def in_trace(value: Any = None) -> TypesOfTrace:
     return current.get() or (value.types if isinstance(value, Traced) else TypesOfTrace())
 
 
-def flattened(value: Any, leaf: Callable[[Any, Where], tuple[Expr, Leaf]], name: str) -> tuple[Expr, Tree]:
+def flattened(value: Any, leaf: Callable[[Any, Where], tuple[Any, Tree]], name: str) -> tuple[Expr, Tree]:
     """A nested value as an expression of tuples, and its structure."""
     parts, tree = flatten(value, leaf, name)
     return as_expr(parts), tree
+
+
+def open_tuples(
+    leaf: Callable[[Any, Where], tuple[Expr, Leaf]], types: TypesOfTrace
+) -> Callable[[Any, Where], tuple[Any, Tree]]:
+    """Return `leaf`, made to give the fields and the structure of a leaf whose type is a tuple."""
+
+    def fields_of(e: Expr, t: Type | None, tree: Leaf) -> Generator[Any, Any, tuple[Any, Tree]]:
+        if not isinstance(t, TupleType):
+            return e, tree
+        fields: list[tuple[Any, Tree]] = []
+        for i, field in enumerate(t.fields):
+            fields.append((yield fields_of(TupleGetItem(e, i), field, LEAF)))
+        return tuple([f[0] for f in fields]), Node(tuple, (), tuple([f[1] for f in fields]))
+
+    def opened(x: Any, where: Where) -> tuple[Any, Tree]:
+        e, tree = leaf(x, where)
+        return run(fields_of(e, types.get(e), tree))
+
+    return opened
 
 
 @runtime_checkable

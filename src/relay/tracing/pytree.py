@@ -209,7 +209,7 @@ Where = Path | str
 """A place in a nested value; a name for the whole."""
 
 
-def flatten(value: Any, leaf: Callable[[Any, Where], tuple[Any, Leaf]], name: Where) -> tuple[Any, Tree]:
+def flatten(value: Any, leaf: Callable[[Any, Where], tuple[Any, Tree]], name: Where) -> tuple[Any, Tree]:
     """A nested value as nested tuples of what `leaf` makes of its leaves, and its structure.
 
     `leaf` is given each leaf and where it is, and gives a value and its structure.  Raises what `leaf`
@@ -219,7 +219,7 @@ def flatten(value: Any, leaf: Callable[[Any, Where], tuple[Any, Leaf]], name: Wh
 
 
 def _flatten(
-    value: Any, leaf: Callable[[Any, Where], tuple[Any, Leaf]], name: Where
+    value: Any, leaf: Callable[[Any, Where], tuple[Any, Tree]], name: Where
 ) -> Generator[Any, Any, tuple[Any, Tree]]:
     found = parts_of(value)
     if found is None:

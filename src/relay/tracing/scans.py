@@ -18,6 +18,7 @@ from relay.tracing.indexing import apply
 from relay.tracing.loops import Carry, carried, leaves_of
 from relay.tracing.nested import as_leaf, in_trace, typed_leaf
 from relay.tracing.types import Bindings, around, current
+from relay.tracing.value import TracedValue
 
 
 def scan(
@@ -41,7 +42,7 @@ def scan(
         return whole(init, xs)
     of_trace = in_trace()
     carry, first = carried(init, of_trace)
-    rows, tree = leaves_of(xs, typed_leaf)
+    rows, tree = leaves_of(xs, typed_leaf, of_trace)
     given = Carry(tree, tuple([of_trace(e) for e in rows]), of_trace)
     count = rounds(given.types, length)
     last = number(count - 1) if isinstance(count, int) else apply("subtract", size_of(rows[0]), number(1))
@@ -143,10 +144,12 @@ def traced_round(
     row = Carry(given.tree, (), given.of_trace).value([apply("take", x, at, axis=0) for x in rows])
     with carry.of_trace.block() as effects:
         made: Any = f(carry.value(params), row)
+        if isinstance(made, TracedValue) and made.is_tuple():
+            made = tuple(made)
         if not isinstance(made, tuple) or len(made) != 2:  # pyright: ignore[reportUnknownArgumentType]
             message = f"the function of relay.scan returns {made!r:.60}, not the carry and a result"
             fail("structure-mismatch", message, caller_span(), hint="return `carry, y`; y may be None")
-        results, tree = leaves_of(made[1], as_leaf)
+        results, tree = leaves_of(made[1], as_leaf, carry.of_trace)
         after = carry.leaves_of(made[0], "scan")
     result = Carry(tree, tuple([carry.of_trace(e) for e in results]), carry.of_trace)
     for t in result.types:
