@@ -139,3 +139,34 @@ def test_editors_show_findings_with_their_edits(program: Path) -> None:
 def test_examples_are_linted() -> None:
     ran = cli("lint", str(ROOT / "examples"))
     assert ran.output == "nothing found\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "codes", "better"),
+    [
+        ("sum(%x)", 1, "sum(cast(%x, dtype=int64))"),
+        ("prod(%x, axis=1)", 1, "prod(cast(%x, dtype=int64), axis=1)"),
+        ("cumsum(%x, axis=1)", 1, "cumsum(cast(%x, dtype=int64), axis=1)"),
+        ("cumsum(%x, axis=0)", 0, ""),
+        ("cumprod(%x)", 1, "cumprod(cast(%x, dtype=int64))"),
+        ("sum(%x, axis=2)", 1, "sum(cast(%x, dtype=int64), axis=2)"),  # n of them
+        ("sum(cast(%x == %x, int8))", 1, "sum(cast(cast(%x == %x, dtype=int8), dtype=int64))"),
+        ("sum(cast(%x == %x, int8), axis=1)", 0, ""),  # three truth values
+        ("sum(cast(%x, int16))", 1, "sum(cast(cast(%x, dtype=int16), dtype=int64))"),
+        ("cumsum(cast(%x, int32), axis=1, dtype=int16)", 1, ""),  # the dtype is said
+        ("sum(%x == %x)", 0, ""),
+        ("sum(cast(%x, int32))", 0, ""),
+        ("sum(cast(%x, float16))", 0, ""),
+        ("cumsum(%x, axis=0, dtype=int64)", 0, ""),
+        ("sum([100i8, 20i8])", 0, ""),
+        ("sum([100i8, 28i8])", 1, "sum(cast([100i8, 28i8], dtype=int64))"),
+        ("prod([1i8, -1i8, 1i8])", 0, ""),
+        ("max(%x)", 0, ""),
+    ],
+)
+def test_sums_of_narrow_integers(body: str, codes: int, better: str) -> None:
+    text = f"def @main(%x: Tensor[(1, 3, n), int8]) {{ {body} }}\n"
+    found = findings(check(text, None, "x"), ["sum-may-wrap"])
+    assert [f.diagnostic.code for f in found] == ["sum-may-wrap"] * codes
+    new, _ = fixed(text, lambda t: check(t, None, "x"), ["sum-may-wrap"], lambda t: formatted(t, "-"))
+    assert (better or body) in " ".join(new.split())

@@ -287,3 +287,14 @@ def test_text_of_what_version_0_0_5_cannot_write(tvm: Any) -> None:
     assert "#[metadata]" in plain.astext()
     assert "#[metadata]" not in str(plain)
     assert tvm.ir.structural_equal(relay.fromtext(plain.astext()), plain)
+
+
+def test_sums_keep_the_dtype_of_booleans_and_means_that_of_integers(tvm: Any) -> None:
+    x = tvm.relay.var("x", shape=(3,), dtype="bool")
+    for build in (tvm.relay.sum, tvm.relay.op.sum, tvm.relay.prod, tvm.relay.cumsum, tvm.relay.op.reduce.sum):
+        mod = tvm.relay.transform.InferType()(tvm.IRModule.from_expr(tvm.relay.Function([x], build(x))))
+        assert mod["main"].ret_type.dtype == "bool"
+    whole = tvm.relay.var("x", shape=(3,), dtype="int32")
+    for param, e in ((x, tvm.relay.cumsum(x, 0, "int32")), (whole, tvm.relay.mean(whole))):
+        mod = tvm.relay.transform.InferType()(tvm.IRModule.from_expr(tvm.relay.Function([param], e)))
+        assert mod["main"].ret_type.dtype == "int32"

@@ -127,6 +127,8 @@ class Concrete:
         if isinstance(found, str) and found not in allowed:
             self.fail("dtype-not-supported", f"{what} {found}")
 
+    decided_dtype_in = dtype_in
+
     def fresh(self, like: str = "type") -> Any:
         kinds = {"type": Kind.Type, "shape": Kind.Shape, "dim": Kind.Dim, "dtype": Kind.BaseType}
         if like == "tensor":

@@ -112,6 +112,22 @@ def is_float(dtype: str) -> bool:
     return dtype in _FLOAT_SET
 
 
+def summed_dtype(dtype: str) -> str:
+    """Return the dtype of the array API for sums of elements: of integers and booleans it has 64 bits."""
+    if dtype != "bool" and not is_integer(dtype):
+        return dtype
+    return "uint64" if dtype.startswith("uint") else "int64"
+
+
+def floating_dtype(dtype: str) -> str:
+    """Return the dtype of the array API for means: that of floating-point elements, else float32, or
+    float64 for integers of 64 bits.
+    """
+    if is_float(dtype):
+        return dtype
+    return "float64" if dtype in ("int64", "uint64") else "float32"
+
+
 def is_signed(dtype: str) -> bool:
     """Whether it has negative values."""
     return dtype.startswith("int") or dtype in _FLOAT_SET

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 from relay.diagnostic import RelayError
 from relay.lint import expressions as expressions  # registers its rules
 from relay.lint import names as names  # the same
+from relay.lint import sums as sums  # the same
 from relay.lint.finding import RULES, Edit, Finding
 from relay.lsp.index import Document
 

@@ -8,7 +8,17 @@ from typing import Any, cast
 import ml_dtypes
 import numpy as np
 
-from relay.ir.dtype import DTYPES, dtype_name, integer_range, is_float, is_integer, is_signed, to_numpy
+from relay.ir.dtype import (
+    DTYPES,
+    dtype_name,
+    floating_dtype,
+    integer_range,
+    is_float,
+    is_integer,
+    is_signed,
+    summed_dtype,
+    to_numpy,
+)
 
 DType = np.dtype[Any]
 
@@ -128,19 +138,13 @@ def of_number(value: Any, dtype: DType | None = None) -> DType:
 
 
 def floating_of(dtype: DType) -> DType:
-    """The floating-point dtype in which values of a dtype are computed: its own; float64 for 64 bits."""
-    if is_floating(dtype):
-        return dtype
-    return float64 if dtype in (int64, uint64) else DEFAULT_FLOAT
+    """Return the floating-point dtype in which values of a dtype are computed: its own, if it is one."""
+    return to_numpy(floating_dtype(dtype_name(dtype)))
 
 
 def summed(dtype: DType) -> DType:
-    """The dtype of a sum or product: integers have at least the bits of the default one."""
-    if dtype == bool:
-        return DEFAULT_INTEGER
-    if not is_integral(dtype) or dtype.itemsize >= DEFAULT_INTEGER.itemsize:
-        return dtype
-    return DEFAULT_INTEGER if kind_of(dtype) == "signed integer" else uint32
+    """Return the dtype of a sum or product: int64, or uint64, of integers and truth values."""
+    return to_numpy(summed_dtype(dtype_name(dtype)))
 
 
 def isdtype(dtype: Any, kind: Any) -> builtins.bool:

@@ -12,12 +12,12 @@ Axis = int | tuple[int, ...] | None
 
 
 def sum(x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> AnyArray:
-    """The sum along axes; of integers in at least 32 bits, unless `dtype` says otherwise."""
+    """The sum along axes; of integers and truth values in 64 bits, unless `dtype` says otherwise."""
     return _reduced("sum", _accumulated(x, dtype), axis, keepdims)
 
 
 def prod(x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> AnyArray:
-    """The product along axes; of integers in at least 32 bits, unless `dtype` says otherwise."""
+    """The product along axes; of integers and truth values in 64 bits, unless `dtype` says otherwise."""
     return _reduced("prod", _accumulated(x, dtype), axis, keepdims)
 
 
@@ -88,14 +88,14 @@ def std(x: Any, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool
 def cumulative_sum(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> AnyArray:
-    """The sums of the elements up to each along an axis, with 0 in front if asked."""
+    """The sums of the elements up to each along an axis, as `sum` has them, with 0 in front if asked."""
     return _cumulative("cumsum", 0, x, axis, dtype, include_initial)
 
 
 def cumulative_prod(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> AnyArray:
-    """The products of the elements up to each along an axis, with 1 in front if asked."""
+    """The products of the elements up to each along an axis, as `prod` has them, with 1 in front if asked."""
     return _cumulative("cumprod", 1, x, axis, dtype, include_initial)
 
 

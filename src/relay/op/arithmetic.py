@@ -49,6 +49,14 @@ class Arithmetic(Broadcast):
     dtypes = NUMERIC
     derivative = Derivative.PARTIALS
     samples = PAIRS
+    of_booleans: ClassVar[str] = ""
+    """The operator that is meant on two booleans: sums of them count, and this would not."""
+
+    def check_dtype(self, t: Typing, operand: Type) -> None:
+        if self.of_booleans and t.dtype(operand) == "bool":
+            hint = f"`{self.of_booleans}(a, b)` of truth values; `cast(a, int64)` makes numbers of them"
+            t.fail("dtype-not-supported", f"`{self.name}` does not work on bool", hint=hint)
+        super().check_dtype(t, operand)
 
 
 @operator("add")
@@ -62,6 +70,7 @@ class Add(Arithmetic):
     precision = Precision.STORED
     commutative = True
     ufunc = "add"
+    of_booleans = "logical_or"
     derivative = Derivative.RULES
     is_resolved = True
     settled_dtypes = ANY_NUMBER
@@ -69,7 +78,7 @@ class Add(Arithmetic):
     def check_dtype(self, t: Typing, operand: Type) -> None:
         found = t.resolve(operand)
         if not isinstance(found, TensorType) or found.dtype != "string":
-            t.dtype_in(operand, self.dtypes)
+            super().check_dtype(t, operand)
 
     def resolved(
         self, types: Sequence[Type], args: Sequence[Expr], mod: IRModule, span: Span | None
@@ -101,6 +110,7 @@ class Subtract(Arithmetic):
 
     precision = Precision.STORED
     ufunc = "subtract"
+    of_booleans = "logical_xor"
     derivative = Derivative.RULES
 
     def vjp(self, g: Expr, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
@@ -129,6 +139,7 @@ class Multiply(Arithmetic):
     precision = Precision.STORED
     commutative = True
     ufunc = "multiply"
+    of_booleans = "logical_and"
     derivative = Derivative.MULTILINEAR
 
     def transpose(self, g: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:

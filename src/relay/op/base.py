@@ -138,6 +138,8 @@ class Operator:
     an expression."""
     default_operands: ClassVar[Mapping[str, Any]] = {}
     """Operands of such an operator that its builder's callers may leave out."""
+    tvm_attributes: ClassVar[Mapping[str, Any]] = {}
+    """Attributes that calls in texts, files and scripts of TVM have, and that these do not mention."""
     attributes_first: ClassVar[int] = 0
     """How many attributes stand before the operands where calls give them by position."""
     has_dimensions: ClassVar[bool] = False

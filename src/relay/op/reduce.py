@@ -4,14 +4,14 @@
 keeps reduced axes with size 1.  NaN propagates.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy
 
 from relay.diagnostic import Span
-from relay.ir.dtype import to_numpy
+from relay.ir.dtype import dtype_name, to_numpy
 from relay.ir.expr import Expr
 from relay.ir.module import IRModule
 from relay.ir.type import Dim, DType, TensorType, Type
@@ -135,6 +135,43 @@ class OfBooleans(Along):
 
 
 @family
+class Accumulating(Operator):
+    """A sum or a product: booleans are counted as int64, other integers keep their dtype and may wrap.
+
+    With `keep_dtype`, as in TVM, that of booleans is a boolean: whether any, or all, are true.
+    """
+
+    keep_dtype: bool = False
+    dtypes = NUMERIC
+    tvm_attributes: ClassVar[Mapping[str, Any]] = {"keep_dtype": True}
+    is_resolved = True
+
+    def check_dtype(self, t: Typing, operand: Type) -> None:
+        """Booleans will do where they are known."""
+        if t.dtype(operand) != "bool":
+            super().check_dtype(t, operand)
+
+    def accumulated(self, dtype: DType) -> DType:
+        """Return the dtype of the result on operands of a dtype."""
+        return "int64" if dtype == "bool" and not self.keep_dtype else dtype
+
+    def integers(self, data: Array) -> Array:
+        """Return the operand of a reference, booleans as the integers that they are counted as."""
+        return data.astype(self.accumulated(dtype_name(data.dtype))) if data.dtype == bool else data
+
+    def resolved(
+        self, types: Sequence[Type], args: Sequence[Expr], mod: IRModule, span: Span | None
+    ) -> Expr | None:
+        """Return the call on the integers that booleans are, or without a `keep_dtype` that says nothing."""
+        dtype = types[0].dtype if isinstance(types[0], TensorType) else None
+        plain = replace(self, keep_dtype=False)
+        if dtype == "bool":
+            total = plain(apply("cast", args[0], dtype="int64"))
+            return apply("cast", total, dtype="bool") if self.accumulated(dtype) == "bool" else total
+        return plain(*args) if self.keep_dtype and isinstance(dtype, str) else None
+
+
+@family
 class Extreme(OfBooleans, Weighing, Reduction):
     """The greatest or the least; equal ones share the derivative evenly, as in PyTorch."""
 
@@ -148,14 +185,37 @@ class AxisComposite(Along, Composite):
     """A reduction that is made of others."""
 
 
+@family
+class AxisAccumulation(Accumulating, Along):
+    """A sum or a product along axes."""
+
+    of_booleans: ClassVar[str]
+    """The reduction of booleans that keeps their dtype."""
+
+    def infer(self, t: Typing, x: Type) -> Type:
+        return self.result(t, x, self.accumulated(t.dtype(x)))
+
+    def resolved(
+        self, types: Sequence[Type], args: Sequence[Expr], mod: IRModule, span: Span | None
+    ) -> Expr | None:
+        known = types[0]
+        if self.keep_dtype and isinstance(known, TensorType) and known.dtype == "bool":
+            attrs = {name: v for name, v in self.attributes().items() if name != "keep_dtype"}
+            return instance(self.of_booleans, attrs)(*args)
+        return super().resolved(types, args, mod, span)
+
+
 @operator("sum")
-class Sum(OfBooleans, AxisReduction):
+class Sum(AxisAccumulation, AxisReduction):
     """The sum of the elements along `axis`; 0 where there are none.  Narrow floats accumulate in float32.
 
-    The sum of booleans is a boolean, as in NumPy: `any`.
+    The sum of booleans counts those that are true, as int64; with `keep_dtype`, as in TVM, it is `any`.
+    Other integers keep their dtype and wrap: cast narrow ones first, `sum(cast(x, int64))`.
 
     relay> sum([[1.0, 2.0], [3.0, 4.0]], axis=0)
     [4.0, 6.0]
+    relay> sum([True, False, True])
+    2
     """
 
     of_booleans = "any"
@@ -170,6 +230,7 @@ class Sum(OfBooleans, AxisReduction):
     )
 
     def reference(self, np: Numpy, data: Array) -> Array:
+        data = self.integers(data)
         x = accumulator(data)
         return narrow(np.sum(x, axis=self.axes(x.ndim), keepdims=self.keepdims, dtype=x.dtype), data.dtype)
 
@@ -187,17 +248,26 @@ class Sum(OfBooleans, AxisReduction):
 
 
 @operator("prod")
-class Prod(Weighing, Reduction):
+class Prod(AxisAccumulation, Weighing, Reduction):
     """The product of the elements along `axis`; 1 where there are none.
+
+    The product of booleans is 1 if all are true, else 0, as int64; with `keep_dtype`, as in TVM, it is `all`.
+    Other integers keep their dtype and wrap: cast narrow ones first, `prod(cast(x, int64))`.
 
     relay> prod([[1.0, 2.0], [3.0, 4.0]], axis=1)
     [2.0, 12.0]
     """
 
-    dtypes = NUMERIC
-    samples = (sample("3x4 float32", axis=1), sample("2x3 int32"), sample("0x3 float32", axis=0))
+    of_booleans = "all"
+    samples = (
+        sample("3x4 float32", axis=1),
+        sample("3x4 bool", axis=1),
+        sample("2x3 int32"),
+        sample("0x3 float32", axis=0),
+    )
 
     def reference(self, np: Numpy, data: Array) -> Array:
+        data = self.integers(data)
         x = accumulator(data)
         return narrow(np.prod(x, axis=self.axes(x.ndim), keepdims=self.keepdims, dtype=x.dtype), data.dtype)
 

@@ -109,6 +109,10 @@ class Typing(Protocol):
         """
         ...
 
+    def decided_dtype_in(self, t: Type, allowed: Collection[str], what: str = "") -> None:
+        """Demand what `dtype_in` does, without deciding what an open literal becomes: waits until it is."""
+        ...
+
     def fresh(self, like: Literal["type", "tensor", "shape", "dim", "dtype"] = "type") -> Any:
         """A new unknown."""
         ...

@@ -7,10 +7,10 @@ from typing import Any
 
 from relay.ir.dim import product
 from relay.ir.expr import Expr
-from relay.ir.type import Dim, TensorType, Type
+from relay.ir.type import Dim, DType, TensorType, Type
 from relay.op.attribute import DTypeName
 from relay.op.axes import axis_of
-from relay.op.base import FLOATING, NUMERIC, Array, Numpy, Operator, sample
+from relay.op.base import FLOATING, Array, Numpy, sample
 from relay.op.batching import behind_rows, by, row_rank, shifted
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import cast_back, tensor_type, times
@@ -18,6 +18,7 @@ from relay.op.family import family
 from relay.op.kind import Batching, Derivative, Wide
 from relay.op.native import Loops, Output, View
 from relay.op.numeric import SameType, apply, dims, narrow
+from relay.op.reduce import Accumulating
 from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.reshape import shaped_like
@@ -25,7 +26,7 @@ from relay.op.traced import loop, placed
 
 
 @family
-class Scan(Operator):
+class Scan(Accumulating):
     """Combines each element with all before it; without `axis`, over the elements in row-major order.
 
     `exclusive` leaves the element itself out, so that the first is the neutral one.
@@ -35,7 +36,7 @@ class Scan(Operator):
     axis: int | None = None
     dtype: DTypeName | None = None
     exclusive: bool | None = None
-    dtypes = NUMERIC
+    builder_order = ("data", "axis", "dtype", "exclusive", "keep_dtype")
 
     def infer(self, t: Typing, data: Type) -> Type:
         shape = t.shape(data)
@@ -43,10 +44,14 @@ class Scan(Operator):
             shape = (product(shape),)
         else:
             axis_of(t, self.axis, len(shape))
-        return TensorType(shape, t.dtype(data) if self.dtype is None else self.dtype)
+        return TensorType(shape, self.accumulated(t.dtype(data)))
+
+    def accumulated(self, dtype: DType) -> DType:
+        return super().accumulated(dtype) if self.dtype is None else self.dtype
 
     def scan(self, np: Numpy, data: Array, run: Any, neutral: int) -> Array:
         """`run` (a cumulative function) over `data`, shifted by one place if this is exclusive."""
+        data = self.integers(data)
         wanted = data.dtype if self.dtype is None else self.dtype
         x = accumulator(narrow(data, wanted))
         axis = 0 if self.axis is None else self.axis % data.ndim
@@ -120,6 +125,9 @@ def scan_axis(
 class CumSum(Scan):
     """The sum of each element and those before it along `axis`, in `dtype` (the operand's if None).
 
+    Sums of booleans count, as int64; with `keep_dtype`, as in TVM, they say whether any is true.  Other
+    integers wrap in their dtype: `cumsum(x, dtype=int64)` adds them up in a wider one.
+
     relay> cumsum([1, 2, 3], exclusive=True)
     [0, 1, 3]
     """
@@ -131,6 +139,7 @@ class CumSum(Scan):
         sample("0x3 float32", axis=0),
         sample("3x4 float32", axis=0, exclusive=True),
         sample("5 int8", axis=0, dtype="int32"),
+        sample("2x3 bool", axis=1),
     )
 
     def reference(self, np: Numpy, data: Array) -> Array:
@@ -149,6 +158,8 @@ class CumSum(Scan):
 @operator("cumprod")
 class CumProd(Scan):
     """The product of each element and those before it along `axis`, in `dtype` (the operand's if None).
+
+    Products of booleans are int64, as those of `cumsum` are, or with `keep_dtype` whether all are true.
 
     relay> cumprod([1, 2, 3])
     [1, 2, 6]

@@ -1,10 +1,14 @@
 """Means, variances and logarithms of sums: reductions that are made of others."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import inf
-from typing import Any
+from typing import Any, ClassVar
 
-from relay.ir.dtype import dtype_name, is_float
+from relay.diagnostic import Span
+from relay.ir.dtype import INTEGERS, dtype_name, is_float, summed_dtype
 from relay.ir.expr import Expr, Tuple
+from relay.ir.module import IRModule
 from relay.ir.type import TensorType, TupleType, Type
 from relay.op.base import FLOATING, NUMERIC, Array, Numpy, sample
 from relay.op.conversion import accumulator
@@ -31,22 +35,50 @@ from relay.op.relation import Typing
 
 @operator("mean")
 class Mean(AxisComposite):
-    """The mean of the elements along `axis`: their sum divided by their number (integers truncate).
+    """The mean of the elements along `axis`: their sum divided by their number.
+
+    Integers are cast first, `mean(cast(x, float32))`; with `keep_dtype`, as in TVM, their mean is rounded
+    towards 0.
 
     relay> mean([[1.0, 2.0], [3.0, 6.0]], axis=1)
     [1.5, 4.5]
     """
 
+    keep_dtype: bool = False
     dtypes = NUMERIC
+    tvm_attributes: ClassVar[Mapping[str, Any]] = {"keep_dtype": True}
+    is_resolved = True
     samples = (
         sample("3x4 float32", axis=1),
         sample("2x3x4 float32", axis=(0, 2), keepdims=True),
         sample("3x4 float16"),
-        sample("5 int32"),
+        sample("5 int32", keep_dtype=True),
     )
+
+    def relate(self, t: Typing, args: Sequence[Type], out: Type) -> None:
+        super().relate(t, args, out)
+        if self.keep_dtype:
+            return
+        dtype = t.dtype(args[0])
+        if dtype in INTEGERS:
+            hint = f"cast first: `{self.name}(cast(x, float32))`"
+            t.fail("dtype-not-supported", f"`{self.name}` of {dtype} would not be exact", hint=hint)
+        t.decided_dtype_in(args[0], FLOATING)
+
+    def resolved(
+        self, types: Sequence[Type], args: Sequence[Expr], mod: IRModule, span: Span | None
+    ) -> Expr | None:
+        """Return the call without a `keep_dtype` that says nothing."""
+        dtype = types[0].dtype if isinstance(types[0], TensorType) else None
+        return replace(self, keep_dtype=False)(*args) if self.keep_dtype and dtype in FLOATING else None
 
     def decompose(self, types: Any, data: Expr) -> Expr:
         dtype, axes = types[0].dtype, self.axes(len(dims(types[0])))
+        if dtype in INTEGERS:
+            wide = summed_dtype(dtype)
+            x = apply("cast", data, dtype=wide)
+            total = apply("sum", x, axis=axes, keepdims=self.keepdims)
+            return apply("cast", apply("divide", total, count(x, types[0], axes, wide)), dtype=dtype)
         x = widened(data, dtype)
         total = apply("sum", x, axis=axes, keepdims=self.keepdims)
         return narrowed(apply("divide", total, count(x, types[0], axes, computing_dtype(dtype))), dtype)

@@ -266,7 +266,7 @@ class Reader:
         at = self.index(self.attrs(call).get("attrs", "0"), f"`attrs` of node {call}")
         op = self.get(call, "op")
         if not at:
-            return {}
+            return dict(registry[op.name].tvm_attributes) if type(op) is Op else {}
         if at in self.built and (type(op) is not Op or isinstance(self.built[at], dict)):
             found = self.built[at]
             return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
@@ -275,7 +275,7 @@ class Reader:
     def operator_attributes(self, at: int, op: str) -> dict[str, Any]:
         """The attributes of an operator in node `at`, all they refer to being built."""
         hints = attribute_types(registry[op])
-        values: dict[str, Any] = {}
+        values: dict[str, Any] = dict(registry[op].tvm_attributes)
         for k, v in self.attrs(at).items():
             if k in IGNORED:
                 continue

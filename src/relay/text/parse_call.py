@@ -139,7 +139,7 @@ class Calls(Words):
     def _plain_operator(self, name: str, count: int, first: int, last: int) -> tuple[Op, Any]:
         try:
             op = get(name)
-            return op, instance(op.name, {})
+            return op, instance(op.name, registry[op.name].tvm_attributes if self.strict else {})
         except RelayError as error:
             raise self._without_attribute(error, name, count, first, last) from None
 
@@ -161,6 +161,7 @@ class Calls(Words):
             attrs.pop("attrs_type_key", None)
             # A device is an object of another compiler's; of which one there is nothing to say.
             attrs = {k: v for k, v in attrs.items() if v is not None or not k.endswith("_device")}
+            attrs = {**registry[get(name).name].tvm_attributes, **attrs}
         try:
             return instance(name, attrs)
         except RelayError as error:

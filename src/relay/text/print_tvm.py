@@ -19,6 +19,7 @@ from relay.ir.expr import (
     Call,
     Constant,
     Constructor,
+    Expr,
     Function,
     GlobalVar,
     Grad,
@@ -32,6 +33,9 @@ from relay.ir.expr import (
 from relay.ir.module import IRModule, TypeData
 from relay.ir.pattern import is_lowered
 from relay.ir.same import constant_type
+from relay.ir.type import TensorType
+from relay.op.base import BOOLEAN, Operator
+from relay.op.reduce import Accumulating
 from relay.text import names
 from relay.text.print_items import Printer
 from relay.text.print_literals import scalar_text
@@ -128,7 +132,8 @@ class TvmPrinter(Printer):
         return super().fast(e, room)
 
     def operator_attributes(self, op: Any) -> str:
-        return ", ".join([f"{k}={attribute_text(v)}" for k, v in op.changed_attributes().items()])
+        attrs = {k: v for k, v in op.changed_attributes().items() if k not in op.tvm_attributes}
+        return ", ".join([f"{k}={attribute_text(v)}" for k, v in attrs.items()])
 
     def pattern(self, root: Pattern) -> str:
         if not is_lowered(root):
@@ -205,3 +210,18 @@ def _check_call(e: Call) -> None:
         cannot("attributes of a call that is not an operator's", e.span)
     if type(e.op) is Op and e.attrs.dimensions():
         cannot("dimensions as values and in attributes", e.span, "infer types first")
+    if isinstance(e.attrs, Accumulating) and not e.attrs.keep_dtype and _is_of_booleans(e.args[0]):
+        cannot(f"`{e.attrs.name}` of booleans, which counts them here", e.span, "infer types first")
+
+
+def _is_of_booleans(e: Expr) -> bool:
+    """Return whether an expression is of booleans by itself, whatever types inference finds."""
+    match e:
+        case Var(type_annotation=TensorType(dtype="bool")):
+            return True
+        case Constant():
+            return e.value.dtype == bool
+        case Call(op=Op(), attrs=Operator() as attrs):
+            return attrs.relation_name == "BroadcastCompare" or attrs.dtypes == BOOLEAN
+        case _:
+            return False

@@ -9,7 +9,7 @@ import numpy as np
 
 from relay.diagnostic import RelayError, caller_span, did_you_mean, fail
 from relay.interpreter.value import is_sequence
-from relay.ir.dtype import to_numpy
+from relay.ir.dtype import dtype_name, floating_dtype, summed_dtype, to_numpy
 from relay.ir.expr import Call, Expr, TupleGetItem, as_expr
 from relay.ir.traced import Traced
 from relay.ir.type import Dim, TensorType, TupleType, Type
@@ -79,11 +79,22 @@ def logical(on_bools: str, on_integers: str) -> tuple[Callable[["TracedValue", A
     )
 
 
-def reduction(name: str) -> Callable[..., Any]:
-    """A method that reduces axes with an operator."""
+def as_given(dtype: str) -> str:
+    """Return the dtype itself, in which a reduction is computed."""
+    return dtype
+
+
+def reduction(name: str, computing: Callable[[str], str] = as_given) -> Callable[..., Any]:
+    """Return a method that reduces axes with an operator, in the dtype that `computing` gives for the
+    value's.
+    """
 
     def method(self: "TracedValue", axis: Axis = None, keepdims: bool = False) -> Any:
-        return apply(name, self, axis=axis, keepdims=keepdims)
+        known = known_dtype(self)
+        dtype = "" if known is None else dtype_name(known)
+        wanted = computing(dtype) if dtype else dtype
+        operand = self if wanted == dtype else apply("cast", self, dtype=wanted)
+        return apply(name, operand, axis=axis, keepdims=keepdims)
 
     method.__name__ = name
     method.__doc__ = f"`relay.{name}` along `axis`: one, several, or all."
@@ -222,10 +233,11 @@ class TracedValue(Traced):
         """Without these axes, or all, of size 1."""
         return apply("squeeze", self, axis=(axis,) if isinstance(axis, int) else axis)
 
-    # --- reductions along `axis`: one, several, or all
+    # --- reductions along `axis`: one, several, or all; dtypes are those of the array API
 
-    sum, prod = reduction("sum"), reduction("prod")
-    mean, std, var = reduction("mean"), reduction("std"), reduction("variance")
+    sum, prod = reduction("sum", summed_dtype), reduction("prod", summed_dtype)
+    mean, std = reduction("mean", floating_dtype), reduction("std", floating_dtype)
+    var = reduction("variance", floating_dtype)
     max, min = reduction("max"), reduction("min")
     all, any = reduction("all"), reduction("any")
     argmax, argmin = reduction("argmax"), reduction("argmin")

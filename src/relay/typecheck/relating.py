@@ -242,6 +242,13 @@ class Relating(Unifier):
                 hint=f"it works on {listed(allowed)}; `cast` converts",
             ) from None
 
+    def decided_dtype_in(self, t: Any, allowed: Collection[str], what: str = "") -> None:
+        """See `Typing`."""
+        d: Any = head(self.dtype(t))
+        if type(d) is Unknown and d.is_literal and d.allowed is not None and not d.allowed <= {*allowed}:
+            raise Wait(d)
+        self.dtype_in(t, allowed, what)
+
     def fresh(self, like: Literal["type", "tensor", "shape", "dim", "dtype"] = "type") -> Any:
         """See `Typing`."""
         if like == "tensor":

@@ -111,9 +111,9 @@ HOMES = {
     "relay.op.nn.nn": ".dropout relay.op.nn",
     "relay.qnn.op.qnn": ".requantization relay.op.qnn",
     "relay.op.algorithm": "relay.op",
-    "relay.op.tensor": "relay.op",
-    "relay.op.transform": "relay.op",
-    "relay.op.reduce": "relay.op",
+    "relay.op.tensor": ".operators relay.op",
+    "relay.op.transform": ".operators relay.op",
+    "relay.op.reduce": ".operators relay.op",
 }
 """The homes of modules, by their names below `tvm`."""
 GIVES_PARAMETERS = frozenset({"create_workload", "from_onnx", "from_pytorch", "get_workload"})

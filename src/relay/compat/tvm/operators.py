@@ -1,5 +1,7 @@
 """Builders of operators whose arguments scripts give in another way, and operators that are several here."""
 
+from collections.abc import Callable
+from functools import wraps
 from importlib import import_module
 from typing import Any
 
@@ -8,8 +10,27 @@ from relay.ir.bind import substitute
 from relay.ir.expr import Expr, Function, Op, Var, constant, replace
 from relay.ir.type import TensorType
 from relay.op import op as own
+from relay.op.registry import builders, registry
 
-__all__ = ["device_copy", "function_on_device", "get", "on_device", "segment_sum"]
+__all__ = [
+    "cumprod", "cumsum", "device_copy", "function_on_device", "get", "mean", "on_device", "prod",
+    "segment_sum", "sum",
+]  # fmt: skip
+
+
+def _as_there(name: str) -> Callable[..., Expr]:
+    """Return the builder of an operator whose calls have the attributes that those of TVM have."""
+    build, attrs = builders[name], registry[name].tvm_attributes
+
+    @wraps(build)
+    def call(*args: Any, **named: Any) -> Expr:
+        return build(*args, **{**attrs, **named})
+
+    return call
+
+
+sum, prod, mean = _as_there("sum"), _as_there("prod"), _as_there("mean")
+cumsum, cumprod = _as_there("cumsum"), _as_there("cumprod")
 
 
 def get(name: str) -> Op:

@@ -30,7 +30,7 @@ def _in_floats(f: Rule) -> Rule:
 
 RULES: dict[str, Rule] = {
     "ReduceSum": _simple("sum"),
-    "ReduceMean": _simple("mean"),
+    "ReduceMean": lambda x, how: call("mean", x, **how, keep_dtype=not x.is_float),
     "ReduceProd": _simple("prod"),
     "ReduceMax": _extreme("max", "any"),
     "ReduceMin": _extreme("min", "all"),

@@ -1,7 +1,8 @@
 """Global pooling: one value for each channel."""
 
-from typing import Any, ClassVar
+from typing import Any
 
+from relay.ir.dtype import INTEGERS
 from relay.ir.expr import Expr
 from relay.ir.type import Type
 from relay.op.base import NUMERIC, sample
@@ -22,7 +23,10 @@ class GlobalPool(Channels, Composite):
     layout: str = DATA_LAYOUT
     out_layout: str = ""
     dtypes = NUMERIC
-    reduction: ClassVar[str]
+
+    def reduced(self, data: Expr, dtype: str, axes: tuple[int, ...]) -> Expr:
+        """Return the value of each channel, with the spatial axes of size 1."""
+        raise AssertionError(f"{self.name} has no reduction")
 
     def infer(self, t: Typing, data: Type) -> Type:
         a = self.attributes()
@@ -32,7 +36,7 @@ class GlobalPool(Channels, Composite):
     def decompose(self, types: Any, data: Expr) -> Expr:
         a = self.attributes()
         layout, out = a["layout"], a["out_layout"] or a["layout"]
-        found = apply(self.reduction, data, axis=positions(layout, SPATIAL[self.rank]), keepdims=True)
+        found = self.reduced(data, types[0].dtype, positions(layout, SPATIAL[self.rank]))
         return found if layout == out else apply("transpose", found, axes=positions(layout, out))
 
 
@@ -49,17 +53,19 @@ class GlobalMaxPool(GlobalPool):
     """
 
     precision = Precision.FOLLOW
-    reduction = "max"
     samples = by_rank(
         (sample("2x3x4 float32"),),
         (sample("2x3x4x5 float32"), sample("2x4x5x3 float32", layout="NHWC", out_layout="NCHW")),
         (sample("2x3x2x4x5 float32"),),
     )
 
+    def reduced(self, data: Expr, dtype: str, axes: tuple[int, ...]) -> Expr:
+        return apply("max", data, axis=axes, keepdims=True)
+
 
 @family
 class GlobalAvgPool(GlobalPool):
-    """The mean of each channel of data `(n, c, {axes})`; the spatial axes have size 1.
+    """The mean of each channel of data `(n, c, {axes})`; the spatial axes have size 1.  Integers truncate.
 
     relay> nn.global_avg_pool1d([[[1.0, 3.0]]])
     [[[2.0]]]
@@ -71,12 +77,18 @@ class GlobalAvgPool(GlobalPool):
 
     precision = Precision.STORED
     wide = Wide.SUM
-    reduction = "mean"
     samples = by_rank(
         (sample("2x3x4 float32"),),
-        (sample("2x3x4x5 float32"), sample("2x4x5x3 float32", layout="NHWC")),
+        (
+            sample("2x3x4x5 float32"),
+            sample("2x4x5x3 float32", layout="NHWC"),
+            sample("1x3x16x16 int8"),
+        ),
         (sample("2x3x2x4x5 float32"),),
     )
+
+    def reduced(self, data: Expr, dtype: str, axes: tuple[int, ...]) -> Expr:
+        return apply("mean", data, axis=axes, keepdims=True, keep_dtype=dtype in INTEGERS)
 
 
 GlobalMaxPool1D, GlobalMaxPool2D, GlobalMaxPool3D = for_ranks("nn.global_max_pool{}d", GlobalMaxPool)

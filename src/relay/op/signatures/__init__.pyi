@@ -156,12 +156,20 @@ def cummin(data: Operand, axis: int = -1, dtype: DType = "int32") -> Call:
     """The least of each element and those before it along `axis`, and where it is, the last of several."""
 
 def cumprod(
-    data: Operand, axis: int | None = None, dtype: DType | None = None, exclusive: bool | None = None
+    data: Operand,
+    axis: int | None = None,
+    dtype: DType | None = None,
+    exclusive: bool | None = None,
+    keep_dtype: bool = False,
 ) -> Call:
     """The product of each element and those before it along `axis`, in `dtype` (the operand's if None)."""
 
 def cumsum(
-    data: Operand, axis: int | None = None, dtype: DType | None = None, exclusive: bool | None = None
+    data: Operand,
+    axis: int | None = None,
+    dtype: DType | None = None,
+    exclusive: bool | None = None,
+    keep_dtype: bool = False,
 ) -> Call:
     """The sum of each element and those before it along `axis`, in `dtype` (the operand's if None)."""
 
@@ -401,9 +409,13 @@ def maximum(lhs: Operand, rhs: Operand) -> Call:
     """The greater of the two; NaN if one is NaN."""
 
 def mean(
-    data: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False
+    data: Operand,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    keep_dtype: bool = False,
 ) -> Call:
-    """The mean of the elements along `axis`: their sum divided by their number (integers truncate)."""
+    """The mean of the elements along `axis`: their sum divided by their number."""
 
 def mean_std(
     data: Operand,
@@ -486,7 +498,11 @@ def power(lhs: Operand, rhs: Operand) -> Call:
     """`x ** y`; a negative power of an integer is `1 / x ** -y`, truncated."""
 
 def prod(
-    data: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False
+    data: Operand,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    keep_dtype: bool = False,
 ) -> Call:
     """The product of the elements along `axis`; 1 where there are none."""
 
@@ -670,7 +686,11 @@ def subtract(lhs: Operand, rhs: Operand) -> Call:
     """`x - y`."""
 
 def sum(
-    data: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False
+    data: Operand,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    keep_dtype: bool = False,
 ) -> Call:
     """The sum of the elements along `axis`; 0 where there are none. Narrow floats accumulate in float32."""
 

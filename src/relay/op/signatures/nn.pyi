@@ -685,13 +685,13 @@ def gelu(data: Operand, approximate: Literal["none", "tanh"] = "none") -> Call:
     """`x` times the probability that a normal number is below it; `approximate="tanh"` has a cheaper form."""
 
 def global_avg_pool1d(data: Operand, layout: str = "NCW", out_layout: str = "") -> Call:
-    """The mean of each channel of data `(n, c, w)`; the spatial axes have size 1."""
+    """The mean of each channel of data `(n, c, w)`; the spatial axes have size 1. Integers truncate."""
 
 def global_avg_pool2d(data: Operand, layout: str = "NCHW", out_layout: str = "") -> Call:
-    """The mean of each channel of data `(n, c, h, w)`; the spatial axes have size 1."""
+    """The mean of each channel of data `(n, c, h, w)`; the spatial axes have size 1. Integers truncate."""
 
 def global_avg_pool3d(data: Operand, layout: str = "NCDHW", out_layout: str = "") -> Call:
-    """The mean of each channel of data `(n, c, d, h, w)`; the spatial axes have size 1."""
+    """The mean of each channel of data `(n, c, d, h, w)`; the spatial axes have size 1. Integers truncate."""
 
 def global_max_pool1d(data: Operand, layout: str = "NCW", out_layout: str = "") -> Call:
     """The greatest element of each channel of data `(n, c, w)`; the spatial axes have size 1."""

@@ -134,6 +134,8 @@ class Demands:
     def dtype_in(self, t: Type, allowed: Collection[str], what: str = "") -> None:
         """Dtypes have been checked."""
 
+    decided_dtype_in = dtype_in
+
     def fresh(self, like: Literal["type", "tensor", "shape", "dim", "dtype"] = "type") -> NoReturn:
         """Nothing is unknown."""
         raise AssertionError("a rule on known types needs no unknowns")
