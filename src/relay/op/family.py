@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 from relay.ir.type import Type
 from relay.op.base import Array, Numpy, Operator
@@ -87,6 +87,8 @@ class Reduction(Operator):
     """Combines elements along axes."""
 
     fusion = Fusion.REDUCTION
+    adds_up: ClassVar[bool] = False
+    """True if elements are combined by adding, so that floats are better combined in blocks."""
 
 
 class Kernel(Operator):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 import numpy as _numpy
@@ -12,6 +13,7 @@ from relay.ir.expr import Constant, Expr
 from relay.ir.type import Dim, DType, TensorType, Type
 from relay.op.axes import LAST_INDEX, axes_of
 from relay.op.base import Array, Numpy, Operator
+from relay.op.conversion import accumulator
 from relay.op.registry import builders
 from relay.op.relation import Typing
 
@@ -24,6 +26,30 @@ def narrow(x: Array, dtype: Any) -> Array:
     """`x` in `dtype`: a NumPy dtype or the name of a dtype."""
     wanted = to_numpy(dtype) if isinstance(dtype, str) else dtype
     return x if x.dtype == wanted else rounded(x, wanted)
+
+
+def precise(np: Numpy, x: Array) -> Array:
+    """Return floats in the dtype that sums and statistics of them are computed in: float64 in NumPy."""
+    return x.astype(_numpy.float64) if np is _numpy and x.dtype != _numpy.float64 else accumulator(x)
+
+
+def sum_of(np: Numpy, x: Array, axes: Axis, keepdims: bool = False) -> Array:
+    """Return the sum of an array along axes, in its dtype.
+
+    NumPy adds up pairs along the last axis only, and one by one along others: float32 is added up in float64
+    here, and float64 along one axis that has been made the last.
+    """
+    if np is not _numpy or not is_float(dtype_name(x.dtype)):
+        return np.sum(x, axis=axes, keepdims=keepdims, dtype=x.dtype)
+    if x.dtype != _numpy.float64:
+        return narrow(_numpy.sum(x, axis=axes, keepdims=keepdims, dtype=_numpy.float64), x.dtype)
+    reduced = axes_named(axes, x.ndim)
+    kept = [a for a in range(x.ndim) if a not in reduced]
+    rows: Array = np.transpose(x, (*kept, *reduced)).reshape(
+        *[x.shape[a] for a in kept], prod([x.shape[a] for a in reduced])
+    )
+    shape = [1 if a in reduced else d for a, d in enumerate(x.shape) if keepdims or a not in reduced]
+    return np.sum(np.ascontiguousarray(rows), axis=-1).reshape(shape)[()]
 
 
 def axes_named(axis: Axis, rank: int, exclude: bool = False) -> tuple[int, ...]:

@@ -24,7 +24,16 @@ from relay.op.derivative import broadcast_like, rank_of, times
 from relay.op.family import Reduction, family
 from relay.op.kind import Batching, Derivative, Wide
 from relay.op.native import Scalars
-from relay.op.numeric import Axis, apply, axes_named, checked_axes, greatest_value, least_value, narrow
+from relay.op.numeric import (
+    Axis,
+    apply,
+    axes_named,
+    checked_axes,
+    greatest_value,
+    least_value,
+    narrow,
+    sum_of,
+)
 from relay.op.registry import instance, operator
 from relay.op.relation import Typing
 
@@ -219,6 +228,7 @@ class Sum(AxisAccumulation, AxisReduction):
     """
 
     of_booleans = "any"
+    adds_up = True
     derivative = Derivative.TRANSPOSE
     samples = (
         sample("3x4 float32", axis=1),
@@ -232,7 +242,7 @@ class Sum(AxisAccumulation, AxisReduction):
     def reference(self, np: Numpy, data: Array) -> Array:
         data = self.integers(data)
         x = accumulator(data)
-        return narrow(np.sum(x, axis=self.axes(x.ndim), keepdims=self.keepdims, dtype=x.dtype), data.dtype)
+        return narrow(sum_of(np, x, self.axes(x.ndim), self.keepdims), data.dtype)
 
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
         return (broadcast_like(self.kept(g, data), data),)

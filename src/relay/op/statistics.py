@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import inf
 from typing import Any, ClassVar
 
 from relay.diagnostic import Span
@@ -12,7 +11,7 @@ from relay.ir.module import IRModule
 from relay.ir.type import TensorType, TupleType, Type
 from relay.op.base import FLOATING, NUMERIC, Array, Numpy, sample
 from relay.op.conversion import accumulator
-from relay.op.derivative import const_like, tensor_type, times
+from relay.op.derivative import tensor_type, times
 from relay.op.family import family
 from relay.op.kind import Derivative
 from relay.op.numeric import (
@@ -25,7 +24,9 @@ from relay.op.numeric import (
     least_value,
     narrow,
     narrowed,
+    precise,
     scalar,
+    sum_of,
     widened,
 )
 from relay.op.reduce import AxisComposite, Weighing
@@ -87,7 +88,7 @@ class Mean(AxisComposite):
         if not is_float(dtype_name(data.dtype)):
             return super().reference(np, data)
         return narrow(
-            np.mean(accumulator(data), axis=self.axes(data.ndim), keepdims=self.keepdims), data.dtype
+            np.mean(precise(np, data), axis=self.axes(data.ndim), keepdims=self.keepdims), data.dtype
         )
 
 
@@ -258,17 +259,23 @@ class LogSumExp(Weighing, AxisComposite):
         return narrowed(apply("add", apply("log", total), finite), dtype)
 
     def reference(self, np: Numpy, data: Array) -> Array:
-        x, axes = accumulator(data), self.axes(data.ndim)
+        x, axes = precise(np, data), self.axes(data.ndim)
         top = np.max(x, axis=axes, keepdims=True, initial=least_value(np, x.dtype))
         finite = np.where(np.isfinite(top), top, np.zeros_like(top))
-        total = np.log(np.sum(np.exp(x - finite), axis=axes, keepdims=True)) + finite
+        total = np.log(sum_of(np, np.exp(x - finite), axes, True)) + finite
         return narrow(total if self.keepdims else np.squeeze(total, axis=axes), data.dtype)[()]
 
     def weights(self, y: Expr, data: Expr) -> Expr:
-        # Where all elements are -inf, so is the result: their difference would be NaN.
-        nothing = apply("equal", y, const_like(-inf, y))
-        finite = apply("where", nothing, const_like(0, y), y)
-        return apply("exp", apply("subtract", data, self.kept(finite, data)))
+        # The softmax, from the maximum: the result may be rounded by more than the logarithm of the sum.
+        dtype = tensor_type(data).dtype
+        x, attrs = widened(data, dtype), {"axis": self.axis, "keepdims": True, "exclude": self.exclude}
+        top = apply("max", x, **attrs)
+        zero, one = (scalar(n, computing_dtype(dtype)) for n in (0, 1))
+        finite = apply("where", apply("isfinite", top), top, zero)
+        grown = apply("exp", apply("subtract", x, finite))
+        total = apply("sum", grown, **attrs)
+        total = apply("where", apply("equal", total, zero), one, total)
+        return narrowed(apply("divide", grown, total), dtype)
 
 
 def moments(data: Expr, axis: Axis, **attrs: Any) -> tuple[Expr, Expr]:

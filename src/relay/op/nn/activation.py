@@ -1,12 +1,15 @@
 """Activations: softmax and its kin, rectifiers."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from math import log
+from typing import Any
 
+import ml_dtypes as _ml_dtypes
 import numpy as _np
 
+from relay.ir.dtype import dtype_name, to_numpy
 from relay.ir.expr import Expr
-from relay.ir.type import Dim, TensorType, Type
+from relay.ir.type import Dim, DType, TensorType, Type
 from relay.op.axes import axis_of
 from relay.op.base import FLOATING, NUMERIC, Array, Numpy, sample
 from relay.op.batching import along_channels_of_rows, behind_rows, by, row_rank, shifted
@@ -25,7 +28,9 @@ from relay.op.numeric import (
     dims,
     narrow,
     narrowed,
+    precise,
     scalar,
+    sum_of,
     widened,
 )
 from relay.op.registry import operator
@@ -52,23 +57,47 @@ class AlongAxis(SameType, Composite):
 
     def away(self, np: Numpy, data: Array) -> Array:
         """The data less its maximum along the axis."""
-        x = accumulator(data)
+        x = precise(np, data)
         return x - np.max(x, axis=self.axis, keepdims=True, initial=-np.inf)
+
+
+def least_normal(dtype: DType) -> float:
+    """Return the least normal number of a float dtype."""
+    assert isinstance(dtype, str), "the dtype is known where composites are expanded"
+    library: Any = _ml_dtypes
+    return float(library.finfo(to_numpy(dtype)).smallest_normal)
+
+
+def share_out(grown: Expr, total: Expr, dtype: DType) -> Expr:
+    """Return `grown / total` in a dtype, 0 below its least normal number: others are slow to compute with."""
+    wide = computing_dtype(dtype)
+    share = apply("divide", grown, total)
+    is_nothing = apply("less", share, scalar(least_normal(dtype), wide))
+    return narrowed(apply("where", is_nothing, scalar(0, wide), share), dtype)
+
+
+def share_out_values(np: Numpy, grown: Array, total: Array, dtype: Any) -> Array:
+    """Return `share_out` of arrays."""
+    share = grown / total
+    return narrow(np.where(share < least_normal(dtype_name(dtype)), share.dtype.type(0), share), dtype)
 
 
 @family
 class _Softmax(AlongAxis):
-    grown: ClassVar[str] = "exp"
+    def exponential(self, x: Expr, dtype: DType) -> Expr:
+        """Return `exp(x)` for `x` up to 0, in the dtype that is computed in."""
+        return apply("exp", x)
 
     def decompose(self, types: Any, data: Expr) -> Expr:
-        x = widened(data, types[0].dtype)
-        grown = apply(self.grown, apply("subtract", x, apply("max", x, axis=self.axis, keepdims=True)))
-        share = apply("divide", grown, self.total(grown))
-        return narrowed(share, types[0].dtype)
+        dtype = types[0].dtype
+        x = widened(data, dtype)
+        away = apply("subtract", x, apply("max", x, axis=self.axis, keepdims=True))
+        grown = self.exponential(away, computing_dtype(dtype))
+        return share_out(grown, self.total(grown), dtype)
 
     def reference(self, np: Numpy, data: Array) -> Array:
         grown = np.exp(self.away(np, data))
-        return narrow(grown / np.sum(grown, axis=self.axis, keepdims=True), data.dtype)
+        return share_out_values(np, grown, sum_of(np, grown, self.axis, True), data.dtype)
 
     def vjp(self, g: Expr, y: Expr, data: Expr) -> tuple[Expr]:
         """`y * (g - sum(g * y))`: the Jacobian is symmetric."""
@@ -87,6 +116,8 @@ class _Softmax(AlongAxis):
 class Softmax(_Softmax):
     """`exp(x) / sum(exp(x))` along `axis`, computed from the maximum so that it does not overflow.
 
+    Results below the least normal number of the dtype are 0.
+
     relay> nn.softmax([1.0, 1.0])
     [0.5, 0.5]
     """
@@ -101,15 +132,18 @@ class Softmax(_Softmax):
 
 @operator("nn.fast_softmax")
 class FastSoftmax(_Softmax):
-    """`nn.softmax` with `fast_exp`.
+    """`nn.softmax` with `fast_exp`; results below the least normal number of the dtype are 0.
 
     relay> nn.fast_softmax([1.0, 1.0])
     [0.5, 0.5]
     """
 
-    grown = "fast_exp"
-
     samples = (sample("3x4 float32"),)
+
+    def exponential(self, x: Expr, dtype: DType) -> Expr:
+        # `fast_exp` is never 0.
+        is_nothing = apply("less", x, scalar(log(least_normal(dtype)), dtype))
+        return apply("where", is_nothing, scalar(0, dtype), apply("fast_exp", x))
 
 
 @operator("nn.safe_softmax")
@@ -134,14 +168,14 @@ class SafeSoftmax(_Softmax):
         most = apply("where", apply("equal", most, scalar(-_np.inf, wide)), scalar(0, wide), most)
         grown = apply("exp", apply("subtract", x, most))
         total = apply("maximum", self.total(grown), scalar(1, wide))
-        return narrowed(apply("divide", grown, total), types[0].dtype)
+        return share_out(grown, total, types[0].dtype)
 
     def reference(self, np: Numpy, data: Array) -> Array:
-        x = accumulator(data)
+        x = precise(np, data)
         most = np.max(x, axis=self.axis, keepdims=True, initial=-np.inf)
         grown = np.exp(x - np.where(most == -np.inf, x.dtype.type(0), most))
-        total = np.maximum(np.sum(grown, axis=self.axis, keepdims=True), x.dtype.type(1))
-        return narrow(grown / total, data.dtype)
+        total = np.maximum(sum_of(np, grown, self.axis, True), x.dtype.type(1))
+        return share_out_values(np, grown, total, data.dtype)
 
 
 @operator("nn.log_softmax")
@@ -162,18 +196,25 @@ class LogSoftmax(AlongAxis):
 
     def reference(self, np: Numpy, data: Array) -> Array:
         away = self.away(np, data)
-        return narrow(away - np.log(np.sum(np.exp(away), axis=self.axis, keepdims=True)), data.dtype)
+        return narrow(away - np.log(sum_of(np, np.exp(away), self.axis, True)), data.dtype)
+
+    def share(self, y: Expr, data: Expr) -> Expr:
+        """The softmax: of a narrow dtype not from the result, which is rounded to it."""
+        dtype = tensor_type(y).dtype
+        if computing_dtype(dtype) == dtype:
+            return apply("exp", y)
+        return apply("nn.softmax", widened(data, dtype), axis=self.axis)
 
     def vjp(self, g: Expr, y: Expr, data: Expr) -> tuple[Expr]:
         """`g - exp(y) * sum(g)`."""
         dtype = tensor_type(y).dtype
-        v, share = widened(g, dtype), apply("exp", widened(y, dtype))
+        v, share = widened(g, dtype), self.share(y, data)
         return (narrowed(apply("subtract", v, times(share, self.total(v))), dtype),)
 
     def jvp(self, dxs: Sequence[Expr], y: Expr, data: Expr) -> Expr:
         """`dx - sum(exp(y) * dx)`."""
         dtype = tensor_type(y).dtype
-        v, share = widened(dxs[0], dtype), apply("exp", widened(y, dtype))
+        v, share = widened(dxs[0], dtype), self.share(y, data)
         return narrowed(apply("subtract", v, self.total(times(share, v))), dtype)
 
 

@@ -24,7 +24,8 @@ class Attention(Composite):
     serves `group_size` neighbouring heads of the queries.  `mask` broadcasts to `(..., heads, n, m)`:
     booleans say which keys a query attends to, floats are added to the scores.  With `causal`, query `i`
     attends to the keys up to `i`.  `scale` is `1 / sqrt(d)` unless given.  The rows of queries that attend
-    to no key, with scores that are all `-inf`, are 0, or NaN with `masked_rows="nan"`.
+    to no key, with scores that are all `-inf`, are 0, or NaN with `masked_rows="nan"`.  Weights below the
+    least normal number of the dtype that they are computed in, float32 at least, are 0.
 
     Source: Vaswani et al., 2017; groups of heads: Ainslie et al., 2023.
 

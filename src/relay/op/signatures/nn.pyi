@@ -674,7 +674,7 @@ def embedding(indices: Operand, weight: Operand, padding_idx: int | None = None)
     """The rows of `weight` `(n, units)` at the `indices` `(...)`: `(..., units)`."""
 
 def fast_softmax(data: Operand, axis: int = -1) -> Call:
-    """`nn.softmax` with `fast_exp`."""
+    """`nn.softmax` with `fast_exp`; results below the least normal number of the dtype are 0."""
 
 def fifo_buffer(data: Operand, buffer: Operand, axis: int) -> Call:
     """The buffer without its oldest elements along `axis`, and the data after the others: as long as

@@ -12,6 +12,7 @@ from relay.backend.native.llvm.vectors import Run, element_of, iota
 from relay.backend.native.loops import nodes as ir
 from relay.backend.native.loops.emit_indices import Index, value
 from relay.backend.native.loops.emit_numbers import Number
+from relay.backend.native.loops.emit_sums import adds_up, sum_rounds
 from relay.backend.native.loops.emit_values import Env, Slots, ValueEmitter
 from relay.backend.native.loops.free_values import free_values
 from relay.backend.native.memory.layout import THREADS_OFFSET, TURN_OFFSET
@@ -165,7 +166,8 @@ class Emitter(ValueEmitter):
         self, s: ir.For, indices: Sequence[ir.Var], totals: Sequence[Value], body: "Body"
     ) -> Sequence[Value]:
         """Loops over some of the indices, and a body inside of all."""
-        extents = [value(self.index(n)) for n in s.extents]
+        extents = [self.index(n) for n in s.extents]
+        neutral, is_sum = totals, adds_up(s)
 
         def along(axis: int, totals: Sequence[Value]) -> Sequence[Value]:
             if axis == len(indices):
@@ -179,6 +181,8 @@ class Emitter(ValueEmitter):
                 for i in range(s.unroll):
                     totals = step(i, list(totals))
                 return totals
+            if is_sum:
+                return sum_rounds(self, s, extents[axis], totals, neutral, step)
             held = self.written_registers([s.body])
             n = len(totals)
 
@@ -186,7 +190,7 @@ class Emitter(ValueEmitter):
                 self.put_registers(held, inner[n:])
                 return [*step(i, inner[:n]), *self.registers(held)]
 
-            found = loop(self.code, extents[axis], [*totals, *self.registers(held)], held_step)
+            found = loop(self.code, value(extents[axis]), [*totals, *self.registers(held)], held_step)
             self.forget_registers([s.body], held)
             self.put_registers(held, found[n:])
             return found[:n]
@@ -238,7 +242,9 @@ class Emitter(ValueEmitter):
         with code.in_lanes(s.lanes):
             self.env = {**outer, **self.splats(s)}
             totals = [code.spread(v) for v in inits]
-            found = self.nest(s, s.indices[:-1], totals, lambda inner: self.along_lanes(s, inner, body))
+            found = self.nest(
+                s, s.indices[:-1], totals, lambda inner: self.along_lanes(s, inner, totals, body)
+            )
         self.env = outer
         return self.folded(s, found) if s.carried else ()
 
@@ -255,7 +261,9 @@ class Emitter(ValueEmitter):
             found = self.splatted[s] = [x for x in free if x.dtype in FLOATS and x not in divisors]
         return {x: self.code.spread(self.value(x)) for x in found}
 
-    def along_lanes(self, s: ir.For, totals: Sequence[Value], body: "Body") -> Sequence[Value]:
+    def along_lanes(
+        self, s: ir.For, totals: Sequence[Value], neutral: Sequence[Value], body: "Body"
+    ) -> Sequence[Value]:
         """The innermost loop, as many elements at a time as there are lanes; those left over are masked."""
         code, lanes, index = self.code, s.lanes, s.indices[-1]
         n = self.index(s.extents[-1])
@@ -270,6 +278,8 @@ class Emitter(ValueEmitter):
 
         if rounds == 1:
             totals = step(0, totals)
+        elif rounds != 0 and adds_up(s):
+            totals = sum_rounds(self, s, rounds, totals, neutral, step)
         elif rounds != 0:
             totals = loop(code, value(rounds), totals, step)
         first = self.times(rounds, lanes)

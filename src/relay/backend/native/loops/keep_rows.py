@@ -18,8 +18,10 @@ from relay.backend.native.loops.cost import NOT_NUMBERS, cost_of
 from relay.backend.native.loops.free_values import free_values
 from relay.backend.native.memory.representation import SIZES, memory, scalar
 
-ROW_BYTES, ROWS_BYTES = 1 << 18, 1 << 20
-"""What is kept of a row at most, for one value and for all: it lies in the cache, on a thread's stack."""
+ROW_BYTES, ROWS_BYTES = 1 << 18, (1 << 20) - (1 << 14)
+"""What is kept of a row at most, for one value and for all: it lies in the cache, on a thread's stack, where
+sums of blocks have the rest of a MiB.
+"""
 PADDED_ELEMENTS = 64
 """Elements that what is kept is a multiple of: the most lanes."""
 NEAR_BYTES = 1 << 20

@@ -128,6 +128,9 @@ class Store:
 class Combining(Protocol):
     """The rules of a reduction: see `relay.op.native`.  One of several totals can `merge` those of lanes."""
 
+    adds_up: bool
+    """True if elements are combined by adding."""
+
     def combine(self, b: Any, totals: Any, x: Any) -> Any:
         """The totals with an element more."""
         ...
