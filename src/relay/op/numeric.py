@@ -128,6 +128,21 @@ def computing_dtype(dtype: DType) -> DType:
     return "float32" if isinstance(dtype, str) and dtype in NARROW_FLOATS else dtype
 
 
+def squaring_dtype(dtype: DType) -> DType:
+    """Return the dtype to compute squares in, which has room for them and for the bits that differences lose.
+
+    It is float32 for float16, and float64 for floats of the range of float32.
+    """
+    if not isinstance(dtype, str) or dtype not in FLOATS:
+        return dtype
+    return "float64" if dtype in ("float32", "bfloat16") else computing_dtype(dtype)
+
+
+def in_dtype(x: Expr, dtype: DType, wanted: DType) -> Expr:
+    """Return `x` of one dtype in another."""
+    return x if dtype == wanted else apply("cast", x, dtype=wanted)
+
+
 def widened(x: Expr, dtype: DType) -> Expr:
     """`x`, cast to float32 if `dtype` is a narrow float."""
     return apply("cast", x, dtype="float32") if computing_dtype(dtype) != dtype else x

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import prod
 from typing import Any, ClassVar
 
 from relay.diagnostic import Span
@@ -10,22 +11,22 @@ from relay.ir.expr import Expr, Tuple
 from relay.ir.module import IRModule
 from relay.ir.type import TensorType, TupleType, Type
 from relay.op.base import FLOATING, NUMERIC, Array, Numpy, sample
-from relay.op.conversion import accumulator
 from relay.op.derivative import tensor_type, times
 from relay.op.family import family
 from relay.op.kind import Derivative
 from relay.op.numeric import (
-    Axis,
     apply,
     checked_axes,
     computing_dtype,
     count,
     dims,
+    in_dtype,
     least_value,
     narrow,
     narrowed,
     precise,
     scalar,
+    squaring_dtype,
     sum_of,
     widened,
 )
@@ -97,7 +98,7 @@ class Variance(AxisComposite):
     """The mean of the squared distances from the mean along `axis`; `unbiased` divides by one less than
     the number.
 
-    The mean may be given, with reduced axes of size 1.
+    The mean may be given, with reduced axes of size 1.  Squares of float32 are computed in float64.
 
     relay> variance([[1.0, 2.0], [3.0, 7.0]], axis=1)
     [0.25, 4.0]
@@ -126,24 +127,48 @@ class Variance(AxisComposite):
         return self.result(t, x, t.dtype(x))
 
     def decompose(self, types: Any, data: Expr, with_mean: Expr | None = None) -> Expr:
-        dtype, axes = types[0].dtype, self.axes(len(dims(types[0])))
-        x = widened(data, dtype)
-        mean = apply("mean", x, axis=axes, keepdims=True) if with_mean is None else widened(with_mean, dtype)
+        dtype = types[0].dtype
+        wide = squaring_dtype(dtype)
+        mean = None if with_mean is None else in_dtype(with_mean, dtype, wide)
+        return in_dtype(self.widely(types[0], in_dtype(data, dtype, wide), mean), wide, dtype)
+
+    def widely(self, t: Any, x: Expr, mean: Expr | None = None) -> Expr:
+        """Return the variance, not rounded to the operand's dtype, of an operand of type `t` as squares are
+        computed.
+        """
+        wide, axes = squaring_dtype(t.dtype), self.axes(len(dims(t)))
+        is_own = mean is None
+        mean = apply("mean", x, axis=axes, keepdims=True) if mean is None else mean
         away = apply("subtract", x, mean)
+        if (
+            is_own and wide == t.dtype
+        ):  # the mean is rounded as the operand is: what it lacks is taken off too
+            away = apply("subtract", away, apply("mean", away, axis=axes, keepdims=True))
         total = apply("sum", apply("multiply", away, away), axis=axes, keepdims=self.keepdims)
-        n = count(x, types[0], axes, computing_dtype(dtype))
-        divisor = apply("subtract", n, scalar(1, computing_dtype(dtype))) if self.unbiased else n
-        return narrowed(apply("divide", total, divisor), dtype)
+        n = count(x, t, axes, wide)
+        divisor = apply("subtract", n, scalar(1, wide)) if self.unbiased else n
+        return apply("divide", total, divisor)
 
     def reference(self, np: Numpy, data: Array, with_mean: Array | None = None) -> Array:
-        x, axes = accumulator(data), self.axes(data.ndim)
-        mean = np.mean(x, axis=axes, keepdims=True) if with_mean is None else accumulator(with_mean)
-        away = x - mean
-        n = 1
-        for a in axes:
-            n *= data.shape[a]
-        total = np.sum(away * away, axis=axes, keepdims=self.keepdims)
-        return narrow(np.divide(total, x.dtype.type(n - self.unbiased)), data.dtype)
+        return narrow(self.wide_value(np, precise(np, data), with_mean), data.dtype)
+
+    def wide_value(self, np: Numpy, x: Array, with_mean: Array | None = None) -> Array:
+        """Return the variance of an array in its dtype."""
+        axes = self.axes(x.ndim)
+        n = prod([x.shape[a] for a in axes])
+        if with_mean is not None:
+            away = x - with_mean.astype(x.dtype)
+        else:
+            away = x - mean_of(np, x, axes)
+            away = away - mean_of(np, away, axes)
+        total = sum_of(np, away * away, axes, self.keepdims)
+        return np.divide(total, x.dtype.type(n - self.unbiased))
+
+
+def mean_of(np: Numpy, x: Array, axes: tuple[int, ...]) -> Array:
+    """Return the mean of an array along axes, which are kept."""
+    n = prod([x.shape[a] for a in axes])
+    return np.divide(sum_of(np, x, axes, True), x.dtype.type(n))
 
 
 @family
@@ -179,20 +204,31 @@ class Std(Weighing, _Spread):
     derivative = Derivative.RULES
     samples = (sample("3x4 float32", axis=1), sample("3x4 float32", unbiased=True))
 
+    def as_variance(self) -> Variance:
+        """Return the variance with the attributes of this."""
+        return Variance(axis=self.axis, keepdims=self.keepdims, exclude=self.exclude, unbiased=self.unbiased)
+
     def decompose(self, types: Any, data: Expr) -> Expr:
-        return apply("sqrt", self.variance(data))
+        dtype = types[0].dtype
+        wide = squaring_dtype(dtype)
+        variance = self.as_variance().widely(types[0], in_dtype(data, dtype, wide))
+        return in_dtype(apply("sqrt", variance), wide, dtype)
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        return narrow(np.sqrt(self.as_variance().wide_value(np, precise(np, data))), data.dtype)
 
     def weights(self, y: Expr, data: Expr) -> Expr:
         # The distance from the mean by `n * y`; 0 where all elements are equal, as in PyTorch.
         t = tensor_type(data)
-        x, wide = widened(data, t.dtype), computing_dtype(t.dtype)
+        wide, rank = squaring_dtype(t.dtype), len(dims(t))
+        x = in_dtype(data, t.dtype, wide)
         away = apply("subtract", x, apply("mean", x, axis=self.axis, keepdims=True, exclude=self.exclude))
-        n = count(x, t, self.axes(len(dims(t))), wide)
+        n = count(x, t, self.axes(rank), wide)
         n = apply("subtract", n, scalar(1, wide)) if self.unbiased else n
-        spread_out = self.kept(widened(y, t.dtype), data)
+        spread_out = self.kept(in_dtype(y, t.dtype, wide), data)
         flat = apply("equal", spread_out, scalar(0, wide))
         found = apply("where", flat, scalar(0, wide), apply("divide", away, times(n, spread_out)))
-        return narrowed(found, t.dtype)
+        return in_dtype(found, wide, t.dtype)
 
 
 @operator("mean_variance")
@@ -276,9 +312,3 @@ class LogSumExp(Weighing, AxisComposite):
         total = apply("sum", grown, **attrs)
         total = apply("where", apply("equal", total, zero), one, total)
         return narrowed(apply("divide", grown, total), dtype)
-
-
-def moments(data: Expr, axis: Axis, **attrs: Any) -> tuple[Expr, Expr]:
-    """Mean and variance with reduced axes kept, as two expressions that share the mean."""
-    mean = apply("mean", data, axis=axis, keepdims=True)
-    return mean, apply("variance", data, axis=axis, keepdims=True, with_mean=mean, **attrs)

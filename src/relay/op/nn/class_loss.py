@@ -10,7 +10,7 @@ from relay.op.axes import attribute_fault, axis_of
 from relay.op.base import FLOATING, INTEGRAL, sample
 from relay.op.composite import Composite
 from relay.op.kind import Wide
-from relay.op.numeric import apply, computing_dtype, dims, narrowed, scalar, widened
+from relay.op.numeric import apply, computing_dtype, dims, in_dtype, narrowed, scalar, squaring_dtype, widened
 from relay.op.registry import operator
 from relay.op.relation import Typing
 
@@ -112,14 +112,14 @@ class CosineSimilarity(Composite):
 
     def decompose(self, types: Any, data1: Expr, data2: Expr) -> Expr:
         dtype = types[0].dtype
-        x, y = widened(data1, dtype), widened(data2, dtype)
+        wide = squaring_dtype(dtype)
+        x, y = (in_dtype(e, dtype, wide) for e in (data1, data2))
 
         def product(a: Expr, b: Expr) -> Expr:
             return apply("sum", apply("multiply", a, b), axis=(self.axis,))
 
         def length(a: Expr) -> Expr:
-            least = scalar(self.eps * self.eps, computing_dtype(dtype))
-            return apply("sqrt", apply("maximum", product(a, a), least))
+            return apply("sqrt", apply("maximum", product(a, a), scalar(self.eps * self.eps, wide)))
 
         lengths = apply("multiply", length(x), length(y))
-        return narrowed(apply("divide", product(x, y), lengths), dtype)
+        return in_dtype(apply("divide", product(x, y), lengths), wide, dtype)

@@ -19,9 +19,13 @@ from relay.op.numeric import (
     checked_axes,
     computing_dtype,
     dims,
+    in_dtype,
     narrow,
     narrowed,
+    precise,
     scalar,
+    squaring_dtype,
+    sum_of,
     widened,
 )
 from relay.op.registry import operator
@@ -53,14 +57,15 @@ class L2Normalize(SameType, Composite):
 
     def decompose(self, types: Any, data: Expr) -> Expr:
         dtype, axes = types[0].dtype, axes_named(self.axis, len(dims(types[0])))
-        x = widened(data, dtype)
+        squaring, computing = squaring_dtype(dtype), computing_dtype(dtype)
+        x = in_dtype(data, dtype, squaring)
         total = apply("sum", apply("multiply", x, x), axis=axes, keepdims=True)
-        least = apply("maximum", total, scalar(self.eps, computing_dtype(dtype)))
-        return narrowed(apply("divide", x, apply("sqrt", least)), dtype)
+        length = apply("sqrt", apply("maximum", total, scalar(self.eps, squaring)))
+        return narrowed(apply("divide", widened(data, dtype), in_dtype(length, squaring, computing)), dtype)
 
     def reference(self, np: Numpy, data: Array) -> Array:
-        x = accumulator(data)
-        total = np.sum(x * x, axis=axes_named(self.axis, x.ndim), keepdims=True)
+        x = precise(np, data)
+        total = sum_of(np, x * x, axes_named(self.axis, x.ndim), True)
         return narrow(x / np.sqrt(np.maximum(total, x.dtype.type(self.eps))), data.dtype)
 
 

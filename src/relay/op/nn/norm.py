@@ -23,12 +23,13 @@ from relay.op.numeric import (
     dims,
     narrow,
     narrowed,
+    precise,
     scalar,
     widened,
 )
 from relay.op.registry import operator
 from relay.op.relation import Typing
-from relay.op.statistics import moments
+from relay.op.statistics import mean_of
 
 
 def per_channel(t: Typing, data: Type, channels: Dim, op: str, **vectors: Type) -> None:
@@ -54,14 +55,15 @@ def scaled_and_shifted(x: Expr, gamma: Expr | None, beta: Expr | None, axis: int
 
 def normalised(x: Expr, axes: tuple[int, ...], epsilon: Expr) -> Expr:
     """`(x - mean) / sqrt(variance + epsilon)` over `axes`."""
-    mean, variance = moments(x, axes)
-    return apply("multiply", apply("subtract", x, mean), apply("rsqrt", apply("add", variance, epsilon)))
+    away = apply("subtract", x, apply("mean", x, axis=axes, keepdims=True))
+    variance = apply("mean", apply("multiply", away, away), axis=axes, keepdims=True)
+    return apply("multiply", away, apply("rsqrt", apply("add", variance, epsilon)))
 
 
 def standard(np: Numpy, x: Array, axes: tuple[int, ...], epsilon: float) -> Array:
     """`normalised` on arrays."""
-    away = x - np.mean(x, axis=axes, keepdims=True)
-    variance = np.mean(away * away, axis=axes, keepdims=True)
+    away = x - mean_of(np, x, axes)
+    variance = mean_of(np, away * away, axes)
     return away / np.sqrt(variance + x.dtype.type(epsilon))
 
 
@@ -227,7 +229,7 @@ class LayerNorm(_Affine):
         return self.affine(y, gamma, beta, self.axis, rank, dtype)
 
     def reference(self, np: Numpy, data: Array, gamma: Array, beta: Array) -> Array:
-        y = standard(np, accumulator(data), (self.axis % data.ndim,), self.epsilon)
+        y = standard(np, precise(np, data), (self.axis % data.ndim,), self.epsilon)
         return self.affine_value(y, gamma, beta, self.axis, data.dtype)
 
 
@@ -273,8 +275,8 @@ class RmsNorm(SameType, Composite):
         return narrowed(scaled_and_shifted(apply("multiply", x, share), gamma, None, self.axis, rank), dtype)
 
     def reference(self, np: Numpy, data: Array, gamma: Array | None = None) -> Array:
-        x = accumulator(data)
-        square = np.mean(x * x, axis=self.axis, keepdims=True)
+        x = precise(np, data)
+        square = mean_of(np, x * x, (self.axis % x.ndim,))
         y = x / np.sqrt(square + x.dtype.type(self.epsilon))
         return narrow(y if gamma is None else y * channel_view(gamma, self.axis, x.ndim), data.dtype)
 
@@ -319,7 +321,7 @@ class InstanceNorm(_Affine):
         return self.affine(y, gamma, beta, self.axis, rank, dtype)
 
     def reference(self, np: Numpy, data: Array, gamma: Array, beta: Array) -> Array:
-        y = standard(np, accumulator(data), self.over(data.ndim), self.epsilon)
+        y = standard(np, precise(np, data), self.over(data.ndim), self.epsilon)
         return self.affine_value(y, gamma, beta, self.axis, data.dtype)
 
 
@@ -378,5 +380,5 @@ class GroupNorm(_Affine):
         axis = self.axis % data.ndim
         channels = data.shape[axis]
         split = (*data.shape[:axis], self.num_groups, channels // self.num_groups, *data.shape[axis + 1 :])
-        y = standard(np, accumulator(data).reshape(split), self.over(data.ndim), self.epsilon)
+        y = standard(np, precise(np, data).reshape(split), self.over(data.ndim), self.epsilon)
         return self.affine_value(y.reshape(data.shape), gamma, beta, self.axis, data.dtype)

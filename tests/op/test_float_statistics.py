@@ -1,0 +1,88 @@
+"""Statistics and lengths at the ends of the range of their dtype, with derivatives, in both executors."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relay
+from relay.ir.dtype import to_numpy
+
+SIZES = [("float32", 1e20), ("float32", 1e-30), ("float16", 1e4), ("float16", 1e-3), ("bfloat16", 1e20)]
+ROW = np.array([1.0, -1.0, 0.5, 3.0])
+
+
+def results(text: str, *args: Any) -> Mapping[str, Any]:
+    """Return what the executors compute, by their names."""
+    mod = relay.parse(text)
+    return {
+        "debug": relay.create_executor("debug", mod).evaluate()(*args),
+        "native": relay.build(mod)(*args),
+    }
+
+
+def gradient(body: str, dtype: str) -> str:
+    """Return a program that computes the derivative of an expression in `%x`."""
+    return (
+        f"def @f(%x: Tensor[(4,), {dtype}]) {{ {body} }} "
+        f"def @main(%x: Tensor[(4,), {dtype}]) {{ grad(@f)(%x).1.0 }}"
+    )
+
+
+def near(y: Any, wanted: Any, dtype: str) -> None:
+    """Check results within a few units of their dtype."""
+    share = {"float32": 1e-6, "float16": 3e-3, "bfloat16": 2e-2}[dtype]
+    least = 2.0**-24 if dtype == "float16" else 0.0
+    np.testing.assert_allclose(np.asarray(y, "float64"), wanted, share, least)
+
+
+@pytest.mark.parametrize(("dtype", "size"), SIZES)
+@pytest.mark.parametrize("unbiased", [False, True])
+def test_a_deviation_is_not_rounded_as_a_variance(dtype: str, size: float, unbiased: bool) -> None:
+    x = (ROW * size).astype(to_numpy(dtype))
+    wide = x.astype("float64")
+    wanted = np.std(wide, ddof=int(unbiased))
+    away = (wide - np.mean(wide)) / (wanted * (4 - unbiased))
+    attrs = f"unbiased={unbiased}"
+    for y in results(f"def @main(%x: Tensor[(4,), {dtype}]) {{ std(%x, {attrs}) }}", x).values():
+        near(y, wanted, dtype)
+    for y in results(f"def @main(%x: Tensor[(4,), {dtype}]) {{ mean_std(%x, {attrs}) }}", x).values():
+        near(y[1], wanted, dtype)
+    for y in results(gradient(f"std(%x, {attrs})", dtype), x).values():
+        near(y, away, dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_variance_is_about_the_mean_before_it_is_rounded(dtype: str) -> None:
+    size = 1e7 if dtype == "float32" else 1e15
+    x = np.array([size, size + 1, size + 3], dtype)
+    for y in results(f"def @main(%x: Tensor[(3,), {dtype}]) {{ variance(%x) }}", x).values():
+        np.testing.assert_allclose(y, 14 / 9, 1e-6)
+    rows = (1 + 1e-6 * np.random.default_rng(0).normal(size=(64, 1000))).astype("float32")
+    for y in results("def @main(%x: Tensor[(64, 1000), float32]) { variance(%x, axis=1) }", rows).values():
+        np.testing.assert_allclose(y, np.var(rows.astype("float64"), axis=1), 1e-6)
+
+
+@pytest.mark.parametrize(("dtype", "size"), [(d, s) for d, s in SIZES if s != 1e-3])
+def test_lengths_have_room_for_squares(dtype: str, size: float) -> None:
+    x = (ROW * size).astype(to_numpy(dtype))
+    wide = x.astype("float64")
+    length = np.sqrt(np.sum(wide * wide))
+    eps = "eps=0.0"
+    for y in results(f"def @main(%x: Tensor[(4,), {dtype}]) {{ nn.l2_normalize(%x, {eps}) }}", x).values():
+        near(y, wide / length, dtype)
+    for y in results(gradient(f"take(nn.l2_normalize(%x, {eps}), 0)", dtype), x).values():
+        near(y, (np.eye(4)[0] - wide[0] * wide / length**2) / length, dtype)
+    other = np.array([1.0, 2.0, 0.5, 0.0]) * size
+    z = other.astype(to_numpy(dtype)).astype("float64")
+    cosine = np.sum(wide * z) / (length * np.sqrt(np.sum(z * z)))
+    body = f"nn.cosine_similarity(%x, %z, axis=0, {eps})"
+    program = f"def @main(%x: Tensor[(4,), {dtype}], %z: Tensor[(4,), {dtype}]) {{ {body} }}"
+    for y in results(program, x, z.astype(to_numpy(dtype))).values():
+        near(y, cosine, dtype)
+    own = f"nn.cosine_similarity(%x, %x, axis=0, {eps})"
+    for y in results(f"def @main(%x: Tensor[(4,), {dtype}]) {{ {own} }}", x).values():
+        near(y, 1, dtype)
+    for y in results(gradient(own, dtype), x).values():
+        assert np.all(np.abs(np.asarray(y, "float64")) * size < 1e-2)
