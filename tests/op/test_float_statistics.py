@@ -86,3 +86,16 @@ def test_lengths_have_room_for_squares(dtype: str, size: float) -> None:
         near(y, 1, dtype)
     for y in results(gradient(own, dtype), x).values():
         assert np.all(np.abs(np.asarray(y, "float64")) * size < 1e-2)
+
+
+def test_xla_has_room_for_squares_too() -> None:
+    pytest.importorskip("jax")
+    x = (ROW * 1e20).astype("float32")
+    wide = x.astype("float64")
+    for body, wanted in (
+        ("std(%x)", np.std(wide)),
+        ("nn.l2_normalize(%x, eps=0.0)", wide / np.sqrt(np.sum(wide * wide))),
+        ("nn.cosine_similarity(%x, %x, axis=0)", 1.0),
+    ):
+        mod = relay.parse(f"def @main(%x: Tensor[(4,), float32]) {{ {body} }}")
+        near(relay.build(mod, target="xla")(x), wanted, "float32")

@@ -138,6 +138,11 @@ def squaring_dtype(dtype: DType) -> DType:
     return "float64" if dtype in ("float32", "bfloat16") else computing_dtype(dtype)
 
 
+def for_squares(x: Array) -> Array:
+    """Return an array in the dtype that squares of its elements are computed in."""
+    return x.astype(to_numpy(str(squaring_dtype(dtype_name(x.dtype)))))
+
+
 def in_dtype(x: Expr, dtype: DType, wanted: DType) -> Expr:
     """Return `x` of one dtype in another."""
     return x if dtype == wanted else apply("cast", x, dtype=wanted)

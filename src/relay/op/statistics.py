@@ -20,6 +20,7 @@ from relay.op.numeric import (
     computing_dtype,
     count,
     dims,
+    for_squares,
     in_dtype,
     least_value,
     narrow,
@@ -150,7 +151,7 @@ class Variance(AxisComposite):
         return apply("divide", total, divisor)
 
     def reference(self, np: Numpy, data: Array, with_mean: Array | None = None) -> Array:
-        return narrow(self.wide_value(np, precise(np, data), with_mean), data.dtype)
+        return narrow(self.wide_value(np, for_squares(data), with_mean), data.dtype)
 
     def wide_value(self, np: Numpy, x: Array, with_mean: Array | None = None) -> Array:
         """Return the variance of an array in its dtype."""
@@ -215,7 +216,7 @@ class Std(Weighing, _Spread):
         return in_dtype(apply("sqrt", variance), wide, dtype)
 
     def reference(self, np: Numpy, data: Array) -> Array:
-        return narrow(np.sqrt(self.as_variance().wide_value(np, precise(np, data))), data.dtype)
+        return narrow(np.sqrt(self.as_variance().wide_value(np, for_squares(data))), data.dtype)
 
     def weights(self, y: Expr, data: Expr) -> Expr:
         # The distance from the mean by `n * y`; 0 where all elements are equal, as in PyTorch.

@@ -19,10 +19,10 @@ from relay.op.numeric import (
     checked_axes,
     computing_dtype,
     dims,
+    for_squares,
     in_dtype,
     narrow,
     narrowed,
-    precise,
     scalar,
     squaring_dtype,
     sum_of,
@@ -64,7 +64,7 @@ class L2Normalize(SameType, Composite):
         return narrowed(apply("divide", widened(data, dtype), in_dtype(length, squaring, computing)), dtype)
 
     def reference(self, np: Numpy, data: Array) -> Array:
-        x = precise(np, data)
+        x = for_squares(data)
         total = sum_of(np, x * x, axes_named(self.axis, x.ndim), True)
         return narrow(x / np.sqrt(np.maximum(total, x.dtype.type(self.eps))), data.dtype)
 
