@@ -129,7 +129,6 @@ def tree_ensemble(node: Node, x: Value) -> Value:
     )
     missing = np.asarray(node.ints("nodes_missing_value_tracks_true", [0] * len(modes)))
     count = len(modes)
-    rows = x.sizes()[0]
     # Leaves are numbered behind the inner nodes, and lead to themselves.
     yes = np.concatenate(
         [np.where(true_leaf != 0, trues + count, trues), np.arange(len(node.ints("leaf_targetids"))) + count]
@@ -138,13 +137,14 @@ def tree_ensemble(node: Node, x: Value) -> Value:
     total = len(yes)
     tests = _outcomes(node, x, modes, splits, features, missing)  # (rows, inner nodes)
     padded = call("nn.pad", cast(tests, "int8"), pad_width=((0, 0), (0, total - count)))
+    of_row = cast(call("take", padded, constant(0, "int64"), axis=1), "int64")
     targets = np.asarray(node.ints("leaf_targetids"))
     weights = node.tensor("leaf_weights")
     n_targets, how = node.int("n_targets", 1), node.int("aggregate_function", 1)
     sums: Value | None = None
     roots = node.ints("tree_roots")
     for root in roots:
-        at = constant(np.full(rows, root), "int64")
+        at = call("full_like", of_row, constant(root, "int64"))
         for _ in range(_depth(root, yes, no, count)):
             taken = call("gather", padded, call("expand_dims", at, axis=1), axis=1)
             up = call("not_equal", call("squeeze", taken, axis=(1,)), constant(0, "int8"))
