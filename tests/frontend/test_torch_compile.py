@@ -165,6 +165,75 @@ def test_sequences_of_an_encoder_that_are_all_padding(train):
     assert all_compiled()
 
 
+def test_heads_of_keys_serve_groups_of_queries():
+    q, k, v = torch.randn(2, 4, 5, 8), torch.randn(2, 2, 5, 8), torch.randn(2, 2, 5, 8)
+
+    def f(q, k, v):
+        return functional.scaled_dot_product_attention(q, k, v, enable_gqa=True, is_causal=True)
+
+    run = relay(f)
+    same(run(q, k, v), f(q, k, v))
+
+    def by(g):
+        operands = [x.clone().requires_grad_() for x in (q, k, v)]
+        return torch.autograd.grad(g(*operands).square().sum(), operands)
+
+    same(by(run), by(f))
+    assert all_compiled()
+
+
+LINEAR = {
+    "inv": torch.linalg.inv,
+    "cholesky": torch.linalg.cholesky,
+    "solve": lambda a: torch.linalg.solve(a, a[..., :2]),
+    "solve a vector": lambda a: torch.linalg.solve(a, a[..., 0]),
+    "matrix_power": lambda a: torch.linalg.matrix_power(a, -3),
+    "cholesky_inverse": lambda a: torch.cholesky_inverse(torch.linalg.cholesky(a)),
+    "several": lambda a: torch.linalg.inv(torch.linalg.inv(a) + torch.linalg.cholesky(a)),
+    "inv_ex": lambda a: torch.linalg.inv_ex(a)[0],
+    "eigh": lambda a: torch.linalg.eigh(a)[0],
+    "slogdet": torch.linalg.slogdet,
+}
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_linear_algebra_that_checks_for_errors(name):
+    a = torch.randn(3, 4, 4)
+    a = a @ a.mT + 4 * torch.eye(4)
+    f = LINEAR[name]
+    found, expected = relay(f)(a), f(a)
+    for x, y in zip(
+        *[(z,) if isinstance(z, torch.Tensor) else tuple(z) for z in (found, expected)], strict=True
+    ):
+        same(x, y)
+    assert all_compiled()
+
+
+@pytest.mark.parametrize("name", ["inv", "cholesky", "several"])
+def test_gradients_of_linear_algebra_that_checks_for_errors(name):
+    a = torch.randn(4, 4)
+    a = (a @ a.mT + 4 * torch.eye(4)).requires_grad_()
+    found, expected = (
+        torch.autograd.grad(f(a).square().sum(), a) for f in (relay(LINEAR[name]), LINEAR[name])
+    )
+    same(found, expected)
+    assert all_compiled()
+
+
+def test_matrices_without_an_inverse_are_an_error_unless_the_program_asks_what_failed():
+    with pytest.raises(RelayError, match="singular"):
+        relay(torch.linalg.inv)(torch.zeros(2, 2))
+    assert all_compiled()
+    assert relay(torch.linalg.inv_ex)(torch.zeros(2, 2)).info == 1
+    assert not all_compiled()
+
+
+def test_slopes_of_rrelu_outside_of_training_are_their_mean():
+    x = torch.randn(3, 4)
+    same(relay(functional.rrelu)(x), functional.rrelu(x))
+    assert all_compiled()
+
+
 def test_a_training_step_is_that_of_eager_mode():
     results = []
     for compiles in (False, True):

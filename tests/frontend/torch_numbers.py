@@ -326,6 +326,11 @@ REDUCTION = [
         torch.tensor([[1.0, nan, 2.0, nan], [3.0, 1.0, 2.0, 0.0]]),
     ),
     ("unique", lambda x: torch.unique(x, return_inverse=True, return_counts=True), i(3, 4)),
+    ("unique alone", torch.unique, i(3, 4)),
+    ("unique of floats", torch.unique, torch.tensor([2.5, -1.0, 2.5])),
+    ("unique and places", lambda x: torch.unique(x, return_inverse=True), i(3, 4)),
+    ("unique and counts", lambda x: torch.unique(x, return_counts=True), i(3, 4)),
+    ("rrelu", lambda x: torch.nn.functional.rrelu(x, 0.1, 0.5), torch.tensor([-2.0, 0.0, 3.0])),
     (
         "bincount",
         lambda x, w: (torch.bincount(x), torch.bincount(x, minlength=9), torch.bincount(x, w)),

@@ -17,7 +17,8 @@ def attention(
     if rate:
         return node.fail("dropout draws from PyTorch's generator", hint="export module.eval()")
     masks = [] if mask is None else [mask if mask.dtype == "bool" else cast(mask, query.dtype)]
-    group_size = query.size(-3) // key.size(-3) if node.option("enable_gqa", False) else 1
+    may_group = node.option("enable_gqa", "flash" in node.operator) and query.rank > 2
+    group_size = query.size(-3) // key.size(-3) if may_group else 1
     scale = node.option("scale")
     return call("nn.attention", query, key, value, *masks, causal=causal, scale=scale, group_size=group_size)
 

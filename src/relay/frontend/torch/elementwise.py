@@ -277,7 +277,9 @@ def dropout(node: Node, x: Value, rate: float, training: bool | None) -> Any:
 
 
 @converts("aten.rrelu")
-def rrelu(node: Node, x: Value, low: float = 0.125, high: float = 1 / 3, training: bool = False) -> Value:
+def rrelu(
+    node: Node, x: Value, low: float = 0.125, high: float = 1 / 3, training: bool = False, *_: Any
+) -> Value:
     """`leaky_relu` with the mean slope, where nothing is trained."""
     if training:
         return node.fail(
@@ -285,6 +287,12 @@ def rrelu(node: Node, x: Value, low: float = 0.125, high: float = 1 / 3, trainin
             hint="export module.eval()",
         )
     return call("nn.leaky_relu", x, alpha=(low + high) / 2)
+
+
+@converts("aten.rrelu_with_noise_functional")
+def rrelu_with_noise(node: Node, x: Value, noise: Value, *how: Any) -> tuple[Value, Value]:
+    """`rrelu`, and the slopes that are drawn in training: they stay what they are."""
+    return rrelu(node, x, *how), noise
 
 
 @converts("aten.view.dtype")

@@ -3,11 +3,13 @@
 from typing import Any
 
 from relay.frontend.torch.node import Node
-from relay.frontend.torch.registry import converts
+from relay.frontend.torch.registry import converts, name_of
 from relay.frontend.value import Value, call, constant, fields
 
 NO_FACTORS = "only the result is computed, not the factors it comes from"
 NO_INFO = "what failed is an error, and no number says so"
+CHECKS = ("aten._linalg_check_errors.default", "with_effects")
+"""What PyTorch calls to make an error of the number that says what failed; it runs in order with effects."""
 
 
 def turned(x: Value) -> Value:
@@ -23,6 +25,14 @@ def alone(node: Node, found: Any, others: int, message: str) -> tuple[Any, ...]:
     return (found, *[None] * others)
 
 
+def with_info(node: Node, found: Any, place: int = 1) -> tuple[Any, ...]:
+    """A result, and in place of the number that says whether it failed nothing: it may only be checked."""
+    infos = [user for user in node.fx.users if user.args[1:] == (place,)]
+    if any(name_of(user.target) not in CHECKS for info in infos for user in info.users):
+        node.fail(NO_INFO)
+    return (found, *[None] * place)
+
+
 @converts("aten.linalg_cholesky", "aten.cholesky")
 def cholesky(node: Node, x: Value, upper: bool = False) -> Value:
     """The triangular factor of positive definite matrices."""
@@ -32,7 +42,7 @@ def cholesky(node: Node, x: Value, upper: bool = False) -> Value:
 @converts("aten.linalg_cholesky_ex")
 def cholesky_ex(node: Node, x: Value) -> Any:
     """The factor, and a number that says whether it failed."""
-    return alone(node, cholesky(node, x), 1, NO_INFO)
+    return with_info(node, cholesky(node, x))
 
 
 @converts("aten.linalg_inv", "aten.inverse")
@@ -44,7 +54,7 @@ def inverse(node: Node, x: Value) -> Value:
 @converts("aten.linalg_inv_ex")
 def inverse_ex(node: Node, x: Value) -> Any:
     """The inverses, and a number that says whether it failed."""
-    return alone(node, inverse(node, x), 1, NO_INFO)
+    return with_info(node, inverse(node, x))
 
 
 @converts("aten.linalg_solve")
@@ -61,13 +71,14 @@ def solve(node: Node, a: Value, b: Value) -> Value:
 @converts("aten.linalg_solve_ex")
 def solve_ex(node: Node, a: Value, b: Value) -> Any:
     """The solutions, and a number that says whether it failed."""
-    return alone(node, solve(node, a, b), 1, NO_INFO)
+    return with_info(node, solve(node, a, b))
 
 
 @converts("aten._linalg_solve_ex")
 def solve_with_factors(node: Node, a: Value, b: Value) -> Any:
     """The solutions, without the factors of `a`."""
-    return alone(node, solve(node, a, b), 3, NO_FACTORS)
+    found, *_ = alone(node, solve(node, a, b), 2, NO_FACTORS)
+    return with_info(node, found, 3)
 
 
 def solve_triangle(a: Value, b: Value, upper: bool, transpose: bool, unit: bool) -> Value:

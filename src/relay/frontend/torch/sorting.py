@@ -93,12 +93,16 @@ def median_of_all(node: Node, x: Value) -> Value:
 @converts("aten._unique2", "aten._unique")
 def unique(
     node: Node, x: Value, in_order: bool = True, inverse: bool = False, counts: bool = False
-) -> tuple[Value, Value, Value]:
-    """The distinct elements in order, which of them each element is, and how often each occurs."""
+) -> tuple[Value, Value | None, Value | None]:
+    """The distinct elements in order, which of them each element is, and how often each occurs.
+
+    What is not asked for is empty in PyTorch, and nothing here.
+    """
     flat = orderable(call("reshape", x, newshape=(-1,)))
     found = call("unique", flat, is_sorted=True, return_counts=True)
     places = call("reshape", cast(found[2], "int64"), newshape=x.sizes())
-    return cast(found[0], x.dtype), places, cast(found[4], "int64")
+    times = cast(found[4], "int64")
+    return cast(found[0], x.dtype), places if inverse else None, times if counts else None
 
 
 @converts("aten.bincount")

@@ -38,7 +38,7 @@ def scores_of(query: Any, key: Any, is_causal: bool, mask: Any, scale: float | N
     """`query @ key.T * scale + mask`, and the scale; in float32 at least."""
     torch = pytorch()
     factor = query.shape[-1] ** -0.5 if scale is None else scale
-    found = (query @ key.transpose(-1, -2)).to(wide(query)) * factor
+    found = (query @ for_each_query(key, query).transpose(-1, -2)).to(wide(query)) * factor
     if mask is not None:
         found = found + mask
     if is_causal:
@@ -46,6 +46,20 @@ def scores_of(query: Any, key: Any, is_causal: bool, mask: Any, scale: float | N
         seen = torch.ones(rows, columns, dtype=torch.bool, device=query.device).tril()
         found = found.masked_fill(~seen, -math.inf)
     return found, factor
+
+
+def for_each_query(x: Any, query: Any) -> Any:
+    """Return keys or values with as many heads as the queries have, of which several share one."""
+    count = query.shape[-3] // x.shape[-3]
+    return x if count == 1 else x.repeat_interleave(count, -3)
+
+
+def of_shared(gradient: Any, x: Any) -> Any:
+    """Return the cotangent of `x`, given that of `for_each_query(x, query)`."""
+    heads = x.shape[-3]
+    if gradient.shape[-3] == heads:
+        return gradient
+    return gradient.unflatten(-3, (heads, gradient.shape[-3] // heads)).sum(-3)
 
 
 def wide(x: Any) -> Any:
@@ -68,7 +82,7 @@ def attention(
     most = most.masked_fill(most == -math.inf, 0)
     parts = torch.exp(scores - most)
     total = parts.sum(-1, keepdim=True).clamp_min(1)
-    found = (parts / total).to(value.dtype) @ value
+    found = (parts / total).to(value.dtype) @ for_each_query(value, query)
     return found, (most + torch.log(total)).squeeze(-1)
 
 
@@ -81,7 +95,8 @@ def attention_backward(
     scores, factor = scores_of(query, key, is_causal, attn_mask, scale)
     weights = torch.exp(scores - logsumexp.unsqueeze(-1))
     by_value = weights.to(grad_out.dtype).transpose(-1, -2) @ grad_out
-    by_weights = (grad_out @ value.transpose(-1, -2)).to(weights.dtype)
+    by_weights = (grad_out @ for_each_query(value, query).transpose(-1, -2)).to(weights.dtype)
     inner = (grad_out * out).to(weights.dtype).sum(-1, keepdim=True)
     by_scores = (weights * (by_weights - inner) * factor).to(query.dtype)
-    return by_scores @ key, by_scores.transpose(-1, -2) @ query, by_value
+    by_key = by_scores.transpose(-1, -2) @ query
+    return by_scores @ for_each_query(key, query), of_shared(by_key, key), of_shared(by_value, value)

@@ -10,6 +10,7 @@ from relay.frontend.torch.complex_value import Complex, is_complex
 from relay.frontend.torch.graph import Importer, Scope
 from relay.frontend.torch.report import check_supported
 from relay.frontend.torch.symbols import Symbols, dtype_of, size_of
+from relay.frontend.torch.unused import is_token
 from relay.frontend.torch_compile.aliases import bases
 from relay.frontend.value import Value
 from relay.ir.collector import paused
@@ -69,7 +70,7 @@ def graph_of(module: Any, constants: Mapping[int, Any], seen: int) -> ImportedGr
     for i, fx in enumerate(placeholders):
         if i in constants:
             values.append(constants[i])
-        elif not fx.users:
+        elif is_token(fx):
             values.append(None)
         else:
             var, value = parameter(fx.name, fx.meta["val"], symbols)
