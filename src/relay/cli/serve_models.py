@@ -200,4 +200,13 @@ def serve_at(app: Any, state: "State", listening: socket, drain_s: float, tls: M
 
     listening.listen(BACKLOG_CONNECTIONS)  # clients that come before uvicorn does wait
     address = {"address": f"{'https' if tls else 'http'}://{address_of(listening)}"}
-    serve_until_stopped(app, listening, stop, drain_s, lambda: logger.info("serving", extra=address), **tls)
+    serve_until_stopped(
+        app,
+        listening,
+        stop,
+        drain_s,
+        lambda: logger.info("serving", extra=address),
+        lambda: not state.in_hand,
+        state.settings.timeout_seconds,
+        **tls,
+    )

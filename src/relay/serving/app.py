@@ -20,6 +20,27 @@ from relay.version import VERSION
 
 EXTENSIONS = ["binary_tensor_data", "model_repository(index)"]
 JSON = "application/json"
+SHARED_MEMORY = "tensors are in the body of a request: the server does not share memory with clients"
+FIXED_MODELS = "the models are those of the command line: start the server again to change them"
+UNSUPPORTED = {
+    "/v2/models/{name}/config": "`GET /v2/models/NAME` has the inputs and outputs; there is no configuration",
+    "/v2/models/{name}/stats": "`GET /metrics` has the counts and times of all models",
+    "/v2/repository/models/{name}/load": FIXED_MODELS,
+    "/v2/repository/models/{name}/unload": FIXED_MODELS,
+    "/v2/systemsharedmemory/{rest:path}": SHARED_MEMORY,
+    "/v2/cudasharedmemory/{rest:path}": SHARED_MEMORY,
+    "/v2/trace/setting": "`--log-requests` logs each request; there are no traces",
+    "/v2/logging": "`--log-format` and `--log-requests` choose the log when the server starts",
+    "/v2/models/{name}/generate": "`relay generate` runs language models; the server has only `infer`",
+    "/v2/models/{name}/generate_stream": "`relay generate` runs language models; the server has only `infer`",
+    "/v1/{rest:path}": "the server has version 2 of the protocol: `POST /v2/models/NAME/infer`",
+}
+"""Calls of other dialects of the protocol, Triton's and KServe's: their paths, and hints."""
+UNSUPPORTED |= {
+    path.replace("{name}", "{name}/versions/{version}"): hint
+    for path, hint in UNSUPPORTED.items()
+    if path.startswith("/v2/models/{name}/")
+}
 
 
 def make_state(models: Mapping[str, Model], settings: Settings | None = None) -> State:
@@ -52,6 +73,8 @@ def make_app(state: State) -> Any:
         route("/v2/repository/index", pages.index, methods=["POST"]),
         route("/metrics", pages.metrics),
     ]
+    methods = ["GET", "POST"]
+    others = [route(path, pages.unsupported(hint), methods=methods) for path, hint in UNSUPPORTED.items()]
 
     @asynccontextmanager
     async def lifespan(app: Any) -> AsyncGenerator[None]:
@@ -61,7 +84,7 @@ def make_app(state: State) -> Any:
 
     http_error = load("starlette.exceptions").HTTPException
     return applications.Starlette(
-        routes=routes, lifespan=lifespan, exception_handlers={http_error: pages.http_error}
+        routes=[*routes, *others], lifespan=lifespan, exception_handlers={http_error: pages.http_error}
     )
 
 
@@ -89,6 +112,14 @@ class Pages:
         )
         made.headers.update(error.headers or {})
         return made
+
+    def unsupported(self, hint: str) -> Any:
+        """Return the endpoint of a call of another dialect of the protocol."""
+
+        async def answer(request: Any) -> Any:
+            return self.error(501, "unsupported", f"{request.url.path} is not supported: {hint}")
+
+        return answer
 
     async def live(self, request: Any) -> Any:
         """Whether the server runs."""
