@@ -9,9 +9,10 @@ from relay.lsp.actions import actions
 from relay.lsp.coloring import between, colored, encoded, replacement
 from relay.lsp.completion import Proposal, completions, explained, import_place
 from relay.lsp.hierarchy import Caller, callees, callers
+from relay.lsp.index import Symbol
 from relay.lsp.inlay import inlays
 from relay.lsp.navigation import location, named
-from relay.lsp.places import Place, definition
+from relay.lsp.places import Place, definition, home_of
 from relay.lsp.server import Answer, Server
 from relay.lsp.signature import signature
 from relay.lsp.store import View
@@ -228,10 +229,10 @@ async def incoming(server: Server, params: Any) -> Any:
     view = await server.view(uri)
     if view is None:
         return None
-    folders = server.folders()
+    folders, home = server.folders(), home_of(view.document, Symbol("global", name))
 
     def run() -> list[Caller]:
-        return callers(view.document, name, server.store.documents(name, folders))
+        return callers(view.document, name, server.store.documents(name, folders, home))
 
     found: list[Any] = []
     for caller in await server.in_background(run):

@@ -7,7 +7,7 @@ from relay.lsp.hover import hover
 from relay.lsp.index import Occurrence
 from relay.lsp.library import load
 from relay.lsp.outline import foldings, outline
-from relay.lsp.places import Place, definition
+from relay.lsp.places import Place, definition, home_of
 from relay.lsp.references import Found, RefusedError, check_new_name, references, renamable
 from relay.lsp.server import Answer, Server
 from relay.lsp.store import View
@@ -59,9 +59,10 @@ def location(server: Server, view: View, place: Place) -> Any:
 async def found_everywhere(server: Server, view: View, occurrence: Occurrence) -> list[Found]:
     """Where the symbol of a name is named, in the document and in the files of the workspace."""
     symbol, folders = occurrence.symbol, server.folders()
+    home = home_of(view.document, symbol)
 
     def run() -> list[Found]:
-        return references(view.document, symbol, server.store.documents(symbol.name, folders))
+        return references(view.document, symbol, server.store.documents(symbol.name, folders, home))
 
     return await server.in_background(run)
 

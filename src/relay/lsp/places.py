@@ -39,6 +39,12 @@ def definition(document: Document, symbol: Symbol) -> Place | None:
     return None if span is None else located(document, span)
 
 
+def home_of(document: Document, symbol: Symbol) -> Path | None:
+    """Return the file of the user that defines a symbol; None if none does."""
+    place = definition(document, symbol)
+    return None if place is None or place.is_packaged else place.path
+
+
 def declared(document: Document, symbol: Symbol) -> Span | None:
     """The name of a symbol of another module, where that declares it."""
     mod = document.mod

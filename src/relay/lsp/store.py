@@ -2,15 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from relay.lsp.edits import Edit
 from relay.lsp.index import Document, check
 from relay.lsp.lines import Encoding, Lines
-from relay.text.imports import SUFFIX
-
-MOST_FILES = 1000
-"""How many files of a folder are looked at for a name."""
+from relay.lsp.workspace import Workspace
 
 
 @dataclass(slots=True)
@@ -74,6 +72,7 @@ class Store:
 
     def __init__(self) -> None:
         self.opened: dict[str, Opened] = {}
+        self.workspace = Workspace()
 
     def texts(self) -> dict[str, str]:
         """The texts of the open files, by path: what imports read."""
@@ -87,29 +86,21 @@ class Store:
         """Check a text with the other open files as they are."""
         return check(text, path, uri if path is None else str(path), self.texts())
 
-    def documents(self, word: str, folders: Mapping[str, Path]) -> Iterator[Document]:
-        """The last checks of the open documents, and those of files in folders that have a word in them."""
-        seen: set[Path] = set()
+    def documents(
+        self, name: str, folders: Mapping[str, Path], home: Path | None = None
+    ) -> Iterator[Document]:
+        """Yield the checks of the open documents and of files in folders that can name what the file `home`
+        defines; without it, of those that have the name in their text.
+        """
+        texts = self.texts()
+        opened = {o.path.resolve(): o for o in list(self.opened.values()) if o.path is not None}
+        for path in self.workspace.candidates(name, None if home is None else home.resolve(), folders, texts):
+            o = opened.get(path)
+            if o is not None and o.document is not None and o.is_current:
+                yield o.document
+            else:
+                check_file = partial(self.check_text, path=path if o is None else o.path)
+                yield self.workspace.document(path, texts, check_file)
         for o in list(self.opened.values()):
-            if o.path is not None:
-                seen.add(o.path.resolve())
-            if word in o.text:
+            if o.path is None and name in o.text:
                 yield o.document if o.document is not None and o.is_current else self.check(o)
-        for folder in folders.values():
-            for i, path in enumerate(sorted(folder.rglob("*" + SUFFIX))):
-                if i == MOST_FILES:
-                    break
-                if path.resolve() in seen or any(p.startswith(".") for p in path.relative_to(folder).parts):
-                    continue
-                seen.add(path.resolve())
-                text = _text_of(path)
-                if word in text:
-                    yield self.check_text(text, path)
-
-
-def _text_of(path: Path) -> str:
-    """The text of a file; empty where it cannot be read."""
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError):
-        return ""
