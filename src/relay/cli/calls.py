@@ -1,5 +1,6 @@
 """A call of a definition on inputs: the program in a file, and what comes from the command line."""
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -121,7 +122,7 @@ def command(mod: IRModule, entry: str, inputs: Sequence[Input]) -> tuple[Expr, l
     for i, (x, head) in enumerate(zip(inputs, heads, strict=True)):
         span = Span(source, at + len(head) - len(x.origin), at + len(head))
         at += len(head)
-        if x.array is None:
+        if x.shape is None:
             t = declared[i].type_annotation if i < len(declared) else None
             name = f"<input {i + 1}>"
             if not x.is_json and not reads_as_json(x.text, t):
@@ -134,15 +135,30 @@ def command(mod: IRModule, entry: str, inputs: Sequence[Input]) -> tuple[Expr, l
             arrays.append(value)
             continue
         if i < len(declared):
-            check_dtype(x.array, declared[i], x.origin, span)
-        array = x.array if x.array.ndim else x.array[()]
-        param = Var(x.origin, TensorType(x.array.shape, dtype_name(x.array.dtype)), span=span)
+            check_size(x.shape, declared[i], x.origin, span)
+        array = x.array
+        assert array is not None
+        if i < len(declared):
+            check_dtype(array, declared[i], x.origin, span)
+        param = Var(x.origin, TensorType(array.shape, dtype_name(array.dtype)), span=span)
+        array = array if array.ndim else array[()]
         params.append(param)
         args.append(param)
         arrays.append(array)
     whole = Span(source, 0, len(source.text))
     call = Call(GlobalVar(entry, span=whole), tuple(args), span=whole)
     return (Function(tuple(params), call, span=whole) if params else call), arrays
+
+
+def check_size(shape: tuple[int, ...], p: Var, origin: str, span: Span) -> None:
+    """Demand that an array, yet to be read, is not larger than the parameter it is for (`shape-mismatch`)."""
+    t = p.type_annotation
+    if not isinstance(t, TensorType) or not isinstance(t.shape, tuple):
+        return
+    sizes = [d for d in t.shape if isinstance(d, int)]
+    if len(sizes) == len(t.shape) and math.prod(shape) > math.prod(sizes):
+        message = f"`{origin}` has the shape {shape}, and the parameter `%{p.name_hint}` the type {t}"
+        fail("shape-mismatch", message, span, hint="it is not read: give an array of that shape")
 
 
 def check_dtype(array: np.ndarray[Any, Any], p: Var, origin: str, span: Span) -> None:

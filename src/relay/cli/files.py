@@ -36,13 +36,13 @@ def programs(names: Sequence[str], kinds: tuple[str, ...] = PROGRAMS) -> list[st
     return found
 
 
-def read_bytes(name: str) -> bytes:
-    """The whole of a file, or of standard input for `-` (`cannot-read`)."""
+def read_bytes(name: str, most: int | None = None) -> bytes:
+    """The whole of a file, or of standard input for `-`, or so many bytes of a file (`cannot-read`)."""
     if name == STDIN:
         if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] (it was closed: `<&-`)
             fail("cannot-read", "there is no standard input", hint="name a file, or pipe something in")
         return sys.stdin.buffer.read()
-    return read_file(name)
+    return read_file(name, most)
 
 
 def read_text(name: str) -> str:

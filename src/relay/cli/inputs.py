@@ -4,10 +4,12 @@ import io
 import math
 import re
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, NoReturn
+from functools import partial
+from typing import Any, BinaryIO, NoReturn, cast
 
 import click
 import numpy as np
@@ -21,7 +23,17 @@ from relay.text.param_dict import load_param_dict
 
 NAMED = re.compile(r'%?("(?P<quoted>[^"]+)"|(?P<plain>[A-Za-z_][\w./]*))\s*=(?!=)\s*(?P<value>.*)', re.DOTALL)
 ARRAY_FILES = (".npy", ".npz", ".safetensors", ".params")
+HEADER_BYTES = 1 << 16
+"""Bytes of an `.npy` file that are read for its header."""
 NPY_MAGIC, ZIP_MAGIC = b"\x93NUMPY", b"PK"
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """An array in a file, of which only the header was read."""
+
+    shape: tuple[int, ...]
+    read: Callable[[], np.ndarray[Any, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +41,19 @@ class Input:
     """A value for one parameter: an array, or a text; `origin` is how the user named it."""
 
     origin: str
-    array: np.ndarray[Any, Any] | None = None
+    stored: np.ndarray[Any, Any] | Unread | None = None
     text: str = ""
     is_json: bool = False
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """The shape of the array, which need not be read for it; None for a text."""
+        return None if self.stored is None else self.stored.shape
+
+    @property
+    def array(self) -> np.ndarray[Any, Any] | None:
+        """The array, read now if it is in a file."""
+        return self.stored.read() if isinstance(self.stored, Unread) else self.stored
 
 
 Given = Input | dict[str, Input]
@@ -157,7 +179,7 @@ def read(arg: str) -> Given:
         except UnicodeDecodeError:
             fail("bad-array-file", "standard input is neither text nor a .npy or .npz file")
     if arg.endswith(".npy"):
-        return Input(arg, read_npy(read_bytes(arg), arg))
+        return Input(arg, unread_npy(arg))
     if arg.endswith((".npz", ".safetensors", ".params")):
         return read_weights(arg)
     if arg.endswith(".json"):
@@ -168,7 +190,7 @@ def read(arg: str) -> Given:
 def read_weights(name: str) -> dict[str, Input]:
     """The tensors of a `.safetensors`, `.npz` or `.params` file by name (`bad-array-file`, `bad-array`)."""
     if name.endswith(".npz"):
-        return read_npz(read_bytes(name), name)
+        return read_npz(None, name)
     if name.endswith(".params"):
         return {k: Input(f"{name}:{k}", a) for k, a in load_param_dict(read_bytes(name), name).items()}
     return read_safetensors(name)
@@ -182,7 +204,8 @@ def weights_of_main(mod: IRModule, name: str) -> dict[str, np.ndarray[Any, Any]]
     main = mod["main"]
     names = [p.name_hint for p in main.params] if isinstance(main, Function) else []
     weights = read_weights(name)
-    found = {n: x.array for n, x in weights.items() if n in names and x.array is not None}
+    arrays = {n: x.array for n, x in weights.items() if n in names}
+    found = {n: array for n, array in arrays.items() if array is not None}
     if not found:
         message = f"`{name}` has no array with the name of a parameter of `@main`"
         holds = f"it has {_listing(list(weights))}" if weights else "it is empty"
@@ -227,17 +250,41 @@ def read_npy(data: bytes, name: str, member: str = "") -> np.ndarray[Any, Any]:
     return as_tensor(array, where)
 
 
+def unread_npy(name: str) -> Unread:
+    """The array of an `.npy` file, whose header is read now (`cannot-read`, `bad-array-file`, …)."""
+    start = read_bytes(name, HEADER_BYTES)
+    try:
+        shape, _, _ = _header(io.BytesIO(start))
+    except Exception:  # reading all of it says what is wrong
+        shape = read_npy(read_bytes(name), name).shape
+    return Unread(shape, lambda: read_npy(read_bytes(name), name))
+
+
+def _header(stream: BinaryIO) -> tuple[tuple[int, ...], int, bool]:
+    """The shape that an `.npy` header says, the bytes of the data, and whether these are objects."""
+    read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    shape, _, dtype = read_header[np.lib.format.read_magic(stream)](stream)
+    return shape, math.prod(shape) * dtype.itemsize, dtype.hasobject
+
+
 def _check_size(data: bytes) -> None:
     """Refuse a header that promises more than the file has, before NumPy makes room for it."""
     stream = io.BytesIO(data)
-    read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-    read = read_header.get(np.lib.format.read_magic(stream))
-    if read is not None:
-        shape, _, dtype = read(stream)
-        promised = math.prod(shape) * dtype.itemsize
+    with suppress(KeyError):  # a version of the format for names that are not Latin-1
+        _, promised, has_objects = _header(stream)
         there = len(data) - stream.tell()
-        if not dtype.hasobject and promised > there:
+        if not has_objects and promised > there:
             raise ValueError(f"it should have {promised} bytes of data and has {there}")
+
+
+def _check_member(archive: zipfile.ZipFile, member: str) -> tuple[int, ...]:
+    """Return the shape of a member; one with more or fewer bytes than its header says is refused unread."""
+    with archive.open(member) as stream:
+        shape, promised, has_objects = _header(cast("BinaryIO", stream))
+        there = archive.getinfo(member).file_size - stream.tell()
+    if not has_objects and promised != there:
+        raise ValueError(f"the array `{member}` should have {promised} bytes of data and has {there}")
+    return shape
 
 
 def _reason(error: Exception) -> str:
@@ -264,14 +311,39 @@ def as_tensor(array: np.ndarray[Any, Any], where: str) -> np.ndarray[Any, Any]:
     return array
 
 
-def read_npz(data: bytes, name: str) -> dict[str, Input]:
-    """The arrays of an `.npz` file by name (`bad-array-file`)."""
-    found: dict[str, Input] = {}
+def read_npz(data: bytes | None, name: str) -> dict[str, Input]:
+    """The arrays of an `.npz` file by name, whose headers are read now; of the file `name` unless its bytes
+    are given (`bad-array-file`).
+    """
+    arrays: dict[str, Input] = {}
+
+    def opened() -> zipfile.ZipFile:
+        return zipfile.ZipFile(name if data is None else io.BytesIO(data))
+
+    def read_member(member: str, key: str) -> np.ndarray[Any, Any]:
+        with npz_errors(name), opened() as archive:
+            return read_npy(archive.read(member), name, key)
+
+    if data is None:
+        read_bytes(name, 0)
+    with npz_errors(name), opened() as archive:
+        for member in archive.namelist():
+            key = member.removesuffix(".npy")
+            try:
+                shape = _check_member(archive, member)
+            except (KeyError, EOFError):  # reading all of it says what is wrong
+                shape = read_npy(archive.read(member), name, key).shape
+            arrays[key] = Input(
+                f"{display_name(name)}:{key}", Unread(shape, partial(read_member, member, key))
+            )
+    return arrays
+
+
+@contextmanager
+def npz_errors(name: str) -> Generator[None, None, None]:
+    """Report what is wrong with an `.npz` file (`bad-array-file`)."""
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            for member in archive.namelist():
-                key = member.removesuffix(".npy")
-                found[key] = Input(f"{display_name(name)}:{key}", read_npy(archive.read(member), name, key))
+        yield
     except (MemoryError, RelayError):
         raise
     except Exception as error:  # of zipfile, of zlib, of the encryption it has not
@@ -280,7 +352,6 @@ def read_npz(data: bytes, name: str) -> dict[str, Input]:
             f"`{display_name(name)}` is not a valid .npz file: {_reason(error)}",
             hint="numpy.savez writes one",
         )
-    return found
 
 
 def read_safetensors(name: str) -> dict[str, Input]:

@@ -61,8 +61,9 @@ def imported(
 
 def value_of(x: Input) -> Any:
     """The value of an input."""
-    if x.array is not None:
-        return x.array
+    array = x.array
+    if array is not None:
+        return array
     from relay.interpreter.machine import evaluate
     from relay.text.parser import parse_expression
 

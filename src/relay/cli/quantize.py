@@ -129,7 +129,8 @@ def examples_of(mod: IRModule, name: str, params: Mapping[str, Any]) -> list[dic
     """The inputs in a file (`calibration-input`)."""
     main = mod["main"]
     wanted = {p.name_hint: p for p in main.params} if isinstance(main, Function) else {}
-    given = {k: x.array for k, x in read_weights(name).items() if x.array is not None}
+    arrays = {k: x.array for k, x in read_weights(name).items()}
+    given = {k: array for k, array in arrays.items() if array is not None}
     used = {k: v for k, v in given.items() if k in wanted and k not in params}
     missing = [k for k in wanted if k not in used and k not in params]
     if missing:

@@ -14,10 +14,11 @@ STAGED_SUFFIX = ".relay-part"
 """The end of the name of a file that is being written."""
 
 
-def read_file(name: str) -> bytes:
-    """The whole of a file (`cannot-read`)."""
+def read_file(name: str, most: int | None = None) -> bytes:
+    """The whole of a file, or its first bytes, at most so many (`cannot-read`)."""
     try:
-        return Path(name).read_bytes()
+        with Path(name).open("rb") as file:
+            return file.read() if most is None else file.read(most)
     except FileNotFoundError:
         fail("cannot-read", f"there is no file `{name}`", hint=_nearest_file(Path(name)))
     except IsADirectoryError:
