@@ -94,3 +94,26 @@ def test_wrong_usage(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["debug", "missing.relay"]) == 1
     assert main(["debug", str(program)]) == 1
     assert "no value for parameter `x`" in capsys.readouterr().err
+
+
+DERIVATIVE = """\
+def @entropy(%p: Tensor[(n,), float32]) -> float32 { -sum(%p * log(%p)) }
+def @main(%x: Tensor[(2,), float32]) { grad(@entropy)(%x / sum(%x)) }
+"""
+
+
+def test_a_function_of_which_only_the_derivative_runs_is_stopped_at(tmp_path: Path) -> None:
+    (tmp_path / "entropy.relay").write_text(DERIVATIVE)
+    status, said = typed(tmp_path / "entropy.relay", "break @entropy", "c", "where", "locals", "c")
+    assert status == 0
+    assert "function breakpoint: @entropy at" in said
+    assert "entropy.relay:1\n" in said
+    assert "_vjp" not in said
+    assert "%p = " in said
+
+
+def test_a_function_and_its_derivative_are_both_stopped_at(tmp_path: Path) -> None:
+    text = DERIVATIVE.replace("grad(@entropy)(%x / sum(%x))", "(@entropy(%x), grad(@entropy)(%x))")
+    (tmp_path / "entropy.relay").write_text(text)
+    _, said = typed(tmp_path / "entropy.relay", "break @entropy", "c", "c", "c", "c")
+    assert said.count("function breakpoint: @entropy at") == 2

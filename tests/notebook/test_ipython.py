@@ -57,7 +57,9 @@ def test_definitions_are_functions_of_python(shell: Any) -> None:
     np.testing.assert_array_equal(double(np.ones(2, "float32")), [2, 2])
     np.testing.assert_array_equal(double(a=np.ones(3, "float32")), [2, 2, 2])
     assert "Tensor[(n,), float32]" in repr(double)
-    assert "<pre" in double._repr_mimebundle_()["text/html"]
+    html = double._repr_mimebundle_()["text/html"]
+    assert "<pre" in html
+    assert "font-family:var(--jp-code-font-family,monospace)" in html
     assert (
         value(shell, "%%relay\ndef @double(%a: int32) { %a + %a }\ndef @four() { @double(2) }\n@four()") == 4
     )

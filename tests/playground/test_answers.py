@@ -172,3 +172,10 @@ def test_what_the_page_shows_first() -> None:
     found = asked("about")
     assert {"dead_code", "fuse_ops"} <= {p["name"] for p in found["passes"]}
     assert all(s["title"] for s in found["samples"])
+
+
+def test_an_unknown_backend_is_refused() -> None:
+    program = "def @main() { 1 + 1 }"
+    assert asked("run", program, backend="interpreter")["text"] == "2"
+    for backend in ("nativ", "", 1, None):
+        assert codes(asked("run", program, backend=backend)) == ["playground-request"]

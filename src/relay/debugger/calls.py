@@ -57,8 +57,12 @@ class OpenCall:
 
     @property
     def name(self) -> str:
-        """The function, such as `@main`; `fn` for one without a name."""
-        return code_of(self.frame).name or "the inputs"
+        """The function, such as `@main`, also in its derivative; `fn` for one without a name."""
+        return self._name_of(code_of(self.frame)) or "the inputs"
+
+    def _name_of(self, code: Code) -> str:
+        layout = self.layouts.get(code)
+        return f"@{layout.origin}" if layout is not None and layout.origin else code.name
 
     @property
     def span(self) -> Span | None:
@@ -71,7 +75,7 @@ class OpenCall:
         if self.caller is None:
             return ""
         callee = callee_of(self.caller)
-        return callee.name if callee is not None and callee is not code_of(self.frame) else ""
+        return self._name_of(callee) if callee is not None and callee is not code_of(self.frame) else ""
 
     @property
     def title(self) -> str:

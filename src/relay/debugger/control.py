@@ -133,7 +133,7 @@ class Debugger:
 
     def _arm(self, site: Site) -> None:
         name, line = site.line
-        is_function = site.is_entry and any(b.function and _is_of(b, site) for b in self.breakpoints)
+        is_function = any(_is_of(b, site) for b in self.breakpoints)
         site.armed = is_function or (resolved(name), line) in self._armed
 
     def _reached(self, site: Site) -> None:
@@ -162,8 +162,7 @@ class Debugger:
     def _hit(self, site: Site, calls: Calls) -> list[Breakpoint]:
         """The breakpoints that stop the program here."""
         here = list(self._armed.get((resolved(site.line[0]), site.line[1]), ()))
-        if site.is_entry:
-            here += [b for b in self.breakpoints if b.function and _is_of(b, site)]
+        here += [b for b in self.breakpoints if _is_of(b, site)]
         found: list[Breakpoint] = []
         for b in here:
             self._is_evaluating = True
@@ -216,4 +215,4 @@ class Debugger:
 
 
 def _is_of(b: Breakpoint, site: Site) -> bool:
-    return site.code.name.lstrip("@%") == b.function
+    return bool(b.function) and site.function == b.function

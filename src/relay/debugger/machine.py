@@ -24,12 +24,13 @@ from relay.text.imports import STANDARD
 
 @dataclass(eq=False, slots=True)
 class Site:
-    """A place where a program can stop: a line of a function; `is_entry` is the first of it."""
+    """A place where a program can stop: a line of a function."""
 
     line: Line
     span: Span
     code: Code
-    is_entry: bool
+    function: str
+    """The function, without its sigil, that begins here: its own first line, or that of its derivative."""
     armed: bool = False
 
 
@@ -43,6 +44,8 @@ class Layout:
     known: dict[int, list[tuple[Var, int]]] = field(default_factory=dict[int, list[tuple[Var, int]]])
     """For an instruction the variables that have a value there, with their places; made when asked for."""
     dominators: list[int] | None = None
+    origin: str = ""
+    """The definition that this one is the derivative of; empty for those of the program."""
 
 
 class DebuggedInterpreter(Interpreter):
@@ -58,6 +61,11 @@ class DebuggedInterpreter(Interpreter):
         """`reached` returns when the program goes on; `failed` is told of an error before the calls end."""
         self.sites: list[Site] = []
         self.layouts: dict[Code, Layout] = {}
+        self.definitions = {
+            v.name_hint: e.span
+            for v, e in mod.functions.items()
+            if isinstance(e, Function) and e.span is not None
+        }
         super().__init__(mod, max_depth=max_depth)
         self.reached = reached
         self.failed = failed
@@ -98,12 +106,15 @@ class DebuggedInterpreter(Interpreter):
         """Have a function ask before each line, and keep its values."""
         draft, code = unit.draft, unit.code
         nothing = draft.constant(None)
-        is_first = True
+        function, origin = code.name.lstrip("@%"), ""
+        is_derived = code.name.startswith("@") and function not in self.definitions
 
         def asking(line: Line, span: Span) -> list[list[Any]]:
-            nonlocal is_first
-            site = Site(line, span, code, is_first)
-            is_first = False
+            nonlocal function, origin
+            if is_derived and not origin:
+                function = origin = self._original(code.name, span)
+            site = Site(line, span, code, function)
+            function = ""
             self._add(site)
             answer, behind = draft.fresh(), Label()
             behind.position = len(draft.code) + 3
@@ -116,7 +127,19 @@ class DebuggedInterpreter(Interpreter):
         before_lines(draft, asking)
         draft.keeps = True
         variables = [(v, r) for v, r in unit.places.items() if isinstance(v, Var)]
-        self.layouts[code] = Layout(variables, draft.places)
+        self.layouts[code] = Layout(variables, draft.places, origin=origin)
+
+    def _original(self, derived: str, span: Span) -> str:
+        """Return the definition that one of the compiler comes from: its name begins as that of the
+        definition, and a place of it is there; empty if there is none.
+        """
+        before = [
+            (of.start, name)
+            for name, of in self.definitions.items()
+            if of.source == span.source and of.start <= span.start
+        ]
+        _, name = max(before, default=(0, ""))
+        return name if name and derived.startswith(f"@{name}_") else ""
 
     def _add(self, site: Site) -> None:
         self.sites.append(site)

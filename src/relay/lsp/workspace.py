@@ -50,7 +50,7 @@ class Workspace:
         except (OSError, UnicodeDecodeError):
             self.entries.pop(path, None)
             return None
-        new = self.entries[path] = Entry(stamp, text, _imports(path, text))
+        new = self.entries[path] = Entry(stamp, text, _paths_of_imports(path, text))
         return new
 
     def closure(self, path: Path, texts: Mapping[str, str]) -> dict[Path, Entry | None]:
@@ -102,7 +102,7 @@ def files_of(folder: Path) -> list[Path]:
     return [p for p in real if p.is_file()]
 
 
-def _imports(path: Path, text: str) -> tuple[Path, ...]:
+def _paths_of_imports(path: Path, text: str) -> tuple[Path, ...]:
     names = [name for name in IMPORT.findall(text) if not name.startswith(STANDARD)]
     names = [name if name.endswith(SUFFIX) else name + SUFFIX for name in names]
     return tuple([Path(os.path.realpath(path.parent / name)) for name in names])

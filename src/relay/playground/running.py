@@ -13,7 +13,7 @@ from relay.ir.expr import Function
 from relay.ir.module import IRModule
 from relay.picture.view import view
 from relay.playground.checking import NAME, Answer
-from relay.playground.fields import Request, text_of, texts_of, width_of
+from relay.playground.fields import Request, refuse, text_of, texts_of, width_of
 from relay.text.parser import parse_module
 from relay.transform.rewriting.context import PassContext
 from relay.transform.rewriting.instruments import Verify
@@ -46,7 +46,9 @@ def run(request: Request) -> Answer:
         hint = "write a value under Inputs, such as 3, [1.0, 2.0] or ones(shape=(2, 3), dtype=float32)"
         fail("missing-input", f"no value for {names}", hint=hint)
     inputs = arrange(params, (), {name: input_of(name, given[name]) for name in params})
-    backend = "native" if request.get("backend") == "native" else BACKENDS[0]
+    backend = text_of(request, "backend", BACKENDS[0])
+    if backend not in BACKENDS:
+        refuse(f"there is no backend `{backend[:40]}`: choose {' or '.join(f'`{b}`' for b in BACKENDS)}")
     start = perf_counter()
     value = evaluate(mod, entry, isinstance(main, Function), inputs, backend)
     seconds = perf_counter() - start

@@ -22,7 +22,7 @@ EXTENSIONS = ["binary_tensor_data", "model_repository(index)"]
 JSON = "application/json"
 SHARED_MEMORY = "tensors are in the body of a request: the server does not share memory with clients"
 FIXED_MODELS = "the models are those of the command line: start the server again to change them"
-UNSUPPORTED = {
+OF_OTHER_DIALECTS = {
     "/v2/models/{name}/config": "`GET /v2/models/NAME` has the inputs and outputs; there is no configuration",
     "/v2/models/{name}/stats": "`GET /metrics` has the counts and times of all models",
     "/v2/repository/models/{name}/load": FIXED_MODELS,
@@ -35,12 +35,13 @@ UNSUPPORTED = {
     "/v2/models/{name}/generate_stream": "`relay generate` runs language models; the server has only `infer`",
     "/v1/{rest:path}": "the server has version 2 of the protocol: `POST /v2/models/NAME/infer`",
 }
-"""Calls of other dialects of the protocol, Triton's and KServe's: their paths, and hints."""
-UNSUPPORTED |= {
+"""Calls of Triton and KServe that the server does not have: their paths, and hints."""
+UNSUPPORTED = OF_OTHER_DIALECTS | {
     path.replace("{name}", "{name}/versions/{version}"): hint
-    for path, hint in UNSUPPORTED.items()
+    for path, hint in OF_OTHER_DIALECTS.items()
     if path.startswith("/v2/models/{name}/")
 }
+"""Those calls, also of a version of a model."""
 
 
 def make_state(models: Mapping[str, Model], settings: Settings | None = None) -> State:

@@ -7,7 +7,7 @@ the one closed that has waited longest for its headers.
 
 import asyncio
 import os
-from typing import Any
+from typing import Any, cast
 
 RESERVED_FILES = 32
 """Files that the process may open beside connections, those accepted at once among them."""
@@ -73,23 +73,23 @@ def guarded(base: type[Any], connections: Connections) -> type[Any]:
         """A connection."""
 
         def connection_made(self, transport: Any) -> None:
-            super().connection_made(transport)
+            cast("Any", super()).connection_made(transport)
             connections.add(self)
 
         def data_received(self, data: bytes) -> None:
-            super().data_received(data)
+            cast("Any", super()).data_received(data)
             if self.cycle is not None and not self.cycle.response_complete:
                 connections.settle(self)
             elif not self.transport.is_closing():
                 connections.wait(self)
 
         def on_response_complete(self) -> None:
-            super().on_response_complete()
+            cast("Any", super()).on_response_complete()
             if not self.transport.is_closing():
                 connections.wait(self)
 
         def connection_lost(self, exc: Exception | None) -> None:
             connections.drop(self)
-            super().connection_lost(exc)
+            cast("Any", super()).connection_lost(exc)
 
     return Guarded

@@ -9,6 +9,9 @@ from relay.ir import hooks
 MAX_SHOWN_LINES = 200
 """Lines that are shown; the text of a large network would make a notebook slow."""
 
+FONT = "font-family:var(--jp-code-font-family,monospace)"
+"""The font of programs: that of Jupyter for code, or any of one width."""
+
 PIECE = re.compile(
     r"""(?P<comment>//[^\n]*)
       | (?P<variable>[%@](?:\w+|"[^"\n]*"))
@@ -36,7 +39,7 @@ def shown(text: str) -> dict[str, str]:
     """A text of the language by the kind of text: plain, and HTML."""
     text = beginning(text)
     coloured = PIECE.sub(_coloured, escape(text, quote=False))
-    return {"text/plain": text, "text/html": f'<pre class="relay">{coloured}</pre>'}
+    return {"text/plain": text, "text/html": f'<pre class="relay" style="{FONT}">{coloured}</pre>'}
 
 
 def beginning(text: str) -> str:
