@@ -12,8 +12,8 @@ from relay.interpreter.machine import Interpreter
 from relay.interpreter.value import ConstructorValue
 from relay.typecheck.infer import infer
 
-REFUSED = ("batch-function", "batch-reference", "unknown-grad-target")
-"""Functions and references that differ from row to row where nobody knows them, operators in tuples."""
+REFUSED = ("batch-function", "unknown-grad-target")
+"""Functions that are not known where they are batched, operators in tuples."""
 COMPILED = 2, 5
 """Two of five programs are compiled too, which takes longer than all else."""
 LARGEST = 1e5

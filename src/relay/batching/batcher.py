@@ -15,6 +15,7 @@ from relay.autodiff.values import Block
 from relay.batching.context import Context, operands, source_type
 from relay.batching.control import branching, matched
 from relay.batching.data import constructed
+from relay.batching.maps import refuse
 from relay.batching.operators import batched
 from relay.batching.references import made_cell, read_cell, written_cell
 from relay.batching.row_loops import RowLoops
@@ -32,7 +33,7 @@ from relay.batching.values import (
     pattern_of,
     settled,
 )
-from relay.diagnostic import derive_from, fail
+from relay.diagnostic import derive_from
 from relay.ir.expr import (
     Call,
     Constant,
@@ -343,12 +344,7 @@ class Batcher(Context):
                 made = Call(f.expr, tuple(packed))
                 return self.open(b.bind(made, self.types.batched(t, self.rows), name), self.full(t), t, b)
             case _:
-                fail(
-                    "batch-function",
-                    "`vmap` of code that calls a function that is not statically known",
-                    span=e.span,
-                    hint="use `vmap` where the function is known, or pass it as a parameter of a definition",
-                )
+                refuse(source_type(f), e.span)
 
     def packed_closure(self, value: Closure, b: Block) -> Packed:
         """A function that is known as a value: of what is batched in every part."""

@@ -4,12 +4,12 @@ together.
 Tensors and tuples are mapped in place, data types by generated recursive functions.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 from relay.autodiff.values import Block
 from relay.batching.types import BatchedTypes
-from relay.diagnostic import Span, fail
+from relay.diagnostic import Diagnostic, RelayError, Span
 from relay.ir.deep import with_room
 from relay.ir.expr import (
     Call,
@@ -43,12 +43,17 @@ from relay.ir.type import (
 from relay.ir.type import (
     Any as AnySize,
 )
-from relay.ir.walk import type_post_order
-from relay.op.batching import stretched
+from relay.ir.walk import post_order, type_post_order
+from relay.op.batching import is_unknown, stretched
+from relay.op.derivative import fields_of
 from relay.op.numeric import apply, scalar
 
 INDEX = "int64"
 DIFFERENT = "rows of one value of a data type differ in structure"
+
+
+class RowByRowError(RelayError):
+    """A refusal to batch what the rows may still do one by one."""
 
 
 class Maps:
@@ -58,7 +63,7 @@ class Maps:
         self.types = types
         self.supply = supply
         self.made: dict[tuple[str, Type, Any], GlobalVar] = {}
-        self.waiting: list[tuple[str, TypeCall, Any, GlobalVar]] = []
+        self.waiting: dict[GlobalVar, tuple[str, TypeCall, Any]] = {}
 
     def stretch(self, x: Expr, t: Type, rows: Dim, witness: Expr | None, b: Block) -> Expr:
         """A value with a row for each, all the same; `witness` is a tensor of that many rows."""
@@ -78,12 +83,16 @@ class Maps:
         """The rows of two values; `place` says which each comes from, counting those of the first first."""
         return self.apply("merge", xs, t, (*before, rows), place, b)
 
+    def join(self, xs: Sequence[Expr], t: Type, before: tuple[Dim, Dim], rows: Dim, b: Block) -> Expr:
+        """The rows of two values, those of the first first."""
+        return self.apply("join", xs, t, (*before, rows), None, b)
+
     def apply(
         self, kind: str, xs: Sequence[Expr], t: Type, rows: tuple[Dim, ...], by: Expr | None, b: Block
     ) -> Expr:
         """A map of values of type `t`, of these numbers of rows, the result's last."""
         if self.types.is_inert(t):
-            if kind == "merge" and isinstance(t, TypeCall):
+            if kind in ("merge", "join") and isinstance(t, TypeCall):
                 self._call("same", xs, t, (), None, b)
             return xs[0]
         if isinstance(t, TupleType):
@@ -98,9 +107,9 @@ class Maps:
         if kind in ("take", "row"):
             assert by is not None
             return apply("take", xs[0], by, axis=0)
-        if kind == "merge":
-            assert by is not None
-            return apply("take", apply("concatenate", Tuple(tuple(xs)), axis=0), by, axis=0)
+        if kind in ("merge", "join"):
+            both = apply("concatenate", Tuple(tuple(xs)), axis=0)
+            return both if by is None else apply("take", both, by, axis=0)
         if isinstance(rows, AnySize):
             assert by is not None
             return apply("take", apply("expand_dims", xs[0], axis=0), apply("zeros_like", by), axis=0)
@@ -142,28 +151,30 @@ class Maps:
         if key not in self.made:
             assert isinstance(t.func, GlobalTypeVar)
             self.made[key] = self.supply.fresh_global(f"{t.func.name_hint}_{kind}")
-            self.waiting.append((kind, t, static, self.made[key]))
+            self.waiting[self.made[key]] = kind, t, static
         free = () if static is not None else rows
         args = (*xs, by) if by is not None and not (kind == "stretch" and static) else tuple(xs)
         made = Call(self.made[key], args, None, (*free, *type_params_of(t)))
         return b.bind(made, self.result_type(kind, t, rows))
 
-    def define_waiting(self) -> None:
-        """Define the functions that were asked for, and those that they ask for."""
-        while self.waiting:
-            kind, t, static, name = self.waiting.pop()
-            self.types.mod[name] = self._function(kind, t, static)
+    def define_used(self, roots: Iterable[Expr]) -> None:
+        """Define the functions that `roots` use, and those that they use."""
+        stack = list(roots)
+        while stack:
+            for e in post_order(stack.pop()):
+                if isinstance(e, GlobalVar) and e in self.waiting:
+                    self.types.mod[e] = definition = self._function(*self.waiting.pop(e))
+                    stack.append(definition)
 
     def _function(self, kind: str, t: TypeCall, static: Any) -> Function:
         """`fn(x, …) { match (x) { C(a, …) => C(map(a), …), … } }`."""
-        count = {"stretch": 1, "row": 1, "take": 2, "merge": 3, "same": 0}[kind]
+        count = {"stretch": 1, "row": 1, "take": 2, "merge": 3, "join": 3, "same": 0}[kind]
         free = tuple([TypeVar(f"b{i}", Kind.Dim) for i in range(0 if static else count)])
         rows: tuple[Dim, ...] = free if static is None else static
-        xs = [
-            Var("x", self.source_type(kind, i, t, rows)) for i in range(2 if kind in ("merge", "same") else 1)
-        ]
+        operands = 2 if kind in ("merge", "join", "same") else 1
+        xs = [Var("x", self.source_type(kind, i, t, rows)) for i in range(operands)]
         by: tuple[Var, ...] = ()
-        if kind != "same" and not (kind == "stretch" and static is not None):
+        if kind not in ("join", "same") and not (kind == "stretch" and static is not None):
             by = (Var("by", TensorType(() if kind == "row" else (rows[-1],), INDEX)),)
         clauses = tuple(
             [self._clause(kind, t, c, fields, xs, rows, by) for c, fields in self.types.fields(t)]
@@ -204,13 +215,23 @@ class Maps:
         return Clause(PatternConstructor(source, tuple([PatternVar(v) for v in taken[0]])), body)
 
 
+def may_differ(t: Type, types: BatchedTypes) -> bool:
+    """Return whether rows of type `t` may differ in structure, or in the sizes of tensors."""
+    for part in types.reachable(t):
+        if isinstance(part, TensorType) and any(map(is_unknown, fields_of(part.shape))):
+            return True
+        if isinstance(part, GlobalTypeVar) and len(types.mod.type_definitions[part].constructors) > 1:
+            return True
+    return False
+
+
 def type_params_of(t: Type) -> tuple[TypeVar, ...]:
     """The type parameters in a type."""
     return tuple([v for v in dict.fromkeys(type_post_order(t)) if isinstance(v, TypeVar)])
 
 
 def refuse(t: Type, span: Span | None) -> NoReturn:
-    """Report a value that cannot be taken row by row."""
+    """Report a value that has no batched form."""
     match t:
         case FuncType():
             code, what = "batch-function", "a function that is not statically known"
@@ -218,7 +239,11 @@ def refuse(t: Type, span: Span | None) -> NoReturn:
         case RefType():
             code, what = "batch-reference", "a reference"
             hint = "call it, or read it, before the rows go different ways"
-        case _:
+        case TypeVar():
             code, what = "batch-type", "a value whose type is a parameter"
             hint = "let a recursion whose types grow go the same way for all rows"
-    fail(code, f"{what} depends on the row, in a value of type {t}", span=span, hint=hint)
+        case _:
+            code, what = "batch-type", "the structure or the size of a value"
+            hint = "give the rows values of one structure and one size"
+    message = f"{what} depends on the row, in a value of type {t}"
+    raise RowByRowError(Diagnostic(code, message, span, hint=hint))

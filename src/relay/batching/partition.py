@@ -12,7 +12,7 @@ from relay.analysis.effects import is_pure
 from relay.autodiff.values import Block
 from relay.batching.batcher import Batcher, Task
 from relay.batching.branches import calling_result, is_total
-from relay.batching.maps import INDEX, refuse
+from relay.batching.maps import INDEX, may_differ, refuse
 from relay.batching.values import Pattern, Rows, Value
 from relay.diagnostic import Span
 from relay.ir.deep import with_room
@@ -115,7 +115,7 @@ class Partitioner(Batcher):
                 inner = [b.bind(TupleGetItem(x, i), of, "x") for x in parts]
                 fields.append(self._merged(inner, p, f, place, span, b))
             return b.bind(Tuple(tuple(fields)), self.type_at(pattern, t, self.rows), "y")
-        if isinstance(t, RefType):
+        if isinstance(t, RefType) or may_differ(t, self.types):
             refuse(t, span)
         return self.maps.merge(parts, t, (ANY, ANY), place, self.rows, b)
 

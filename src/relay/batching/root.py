@@ -2,15 +2,20 @@
 where `out_axes` says.
 """
 
+from collections.abc import Callable, Sequence
+
 from relay.autodiff.values import Block
 from relay.batching.batcher import Batcher, NeedsPartitionError
+from relay.batching.maps import RowByRowError
+from relay.batching.one_by_one import OneByOne
 from relay.batching.partition import Partitioner
+from relay.batching.references import refuse_write
 from relay.batching.type_params import type_params_in
 from relay.batching.values import Fields, Pattern, Rows, Value, pattern_of
 from relay.diagnostic import fail
 from relay.ir.axes import Axes
 from relay.ir.deep import with_room
-from relay.ir.expr import Expr, Function, GlobalVar, Tuple, TupleGetItem, Var, VMap, replace
+from relay.ir.expr import Expr, Function, GlobalVar, RefWrite, Tuple, TupleGetItem, Var, VMap, replace
 from relay.ir.module import IRModule
 from relay.ir.supply import GlobalVarSupply
 from relay.ir.type import Dim, GlobalTypeVar, Kind, TensorType, TupleType, Type, TypeVar
@@ -44,21 +49,35 @@ class Batching:
         unless `rows` are given.
         """
         name = self.supply.fresh_global(ROOT)
-        source = self._lifted(name, self._closed(f, captured))
+        whole = self._closed(f, captured)
+        source = self._lifted(name, whole)
+        declared = dict(self.mod.type_definitions)
         try:
-            return self._expanded(e, f, captured, rows, name, source, is_partitioned=False)
-        except NeedsPartitionError:
-            return self._expanded(e, f, captured, rows, name, source, is_partitioned=True)
+            try:
+                return self._expanded(e, f, captured, rows, name, source, is_partitioned=False)
+            except NeedsPartitionError:
+                return self._expanded(e, f, captured, rows, name, source, is_partitioned=True)
+        except RowByRowError:
+            _expect_no_writes(f, captured)
+            self.mod.type_definitions = declared
+            self.mod[name] = whole
+            return self._one_by_one(e, f, captured, rows, name)
 
     def partitioned(self, e: VMap, f: Function, captured: list[Var]) -> Function | None:
         """As `root`, if a condition differs from row to row; else None."""
         name = self.supply.fresh_global(ROOT)
         source = self._lifted(name, self._closed(f, captured))
+        declared = dict(self.mod.type_definitions)
         try:
             scratch = Batching(self.mod.copy(), self.supply, may_select=False)
             scratch._expanded(e, f, captured, 1, name, source, is_partitioned=False)
+        except RowByRowError:
+            return None
         except NeedsPartitionError:
-            return self._expanded(e, f, captured, None, name, source, is_partitioned=True)
+            try:
+                return self._expanded(e, f, captured, None, name, source, is_partitioned=True)
+            except RowByRowError:
+                self.mod.type_definitions = declared
         return None
 
     def _closed(self, f: Function, captured: list[Var]) -> Function:
@@ -95,17 +114,37 @@ class Batching:
         kind = Partitioner if is_partitioned else Batcher
         this = kind(source, self.mod, self.supply, fixed, may_select=self.may_select)
         while True:
-            made = self._function(this, e, f, captured, rows, name)
+            made = self._function(this, e, f, captured, rows, lambda args, b: run(this.body(name, args, b)))
             if this.define():
                 break
-        this.maps.define_waiting()
-        for v, definition in this.reached(made).items():
+        definitions = this.reached(made)
+        this.maps.define_used((made, *definitions.values()))
+        for v, definition in definitions.items():
             self.mod[v] = definition
         return made
 
-    def _function(
-        self, this: Batcher, e: VMap, f: Function, captured: list[Var], rows: Dim | None, name: GlobalVar
+    def _one_by_one(
+        self, e: VMap, f: Function, captured: list[Var], rows: Dim | None, name: GlobalVar
     ) -> Function:
+        """As `root`, where what is done for a row is the definition `name`, which is called for each."""
+        this = Batcher(self.mod, self.mod, self.supply, None, may_select=False)
+        definition = self.mod.functions[name]
+        assert isinstance(definition, Function)
+        loop = OneByOne(this, name, definition)
+        made = self._function(this, e, f, captured, rows, loop.call)
+        this.maps.define_used((made, self.mod.functions[loop.name]))
+        return made
+
+    def _function(
+        self,
+        this: Batcher,
+        e: VMap,
+        f: Function,
+        captured: list[Var],
+        rows: Dim | None,
+        value_of: Callable[[Sequence[Value], Block], Value],
+    ) -> Function:
+        """The function of all rows, by the value of the body for its arguments."""
         own = TypeVar("b", Kind.Dim)
         free = (own,) if rows is None else ()
         this.rows = own if rows is None else rows
@@ -122,7 +161,7 @@ class Batching:
         if this.fixed_rows is None:
             counted = apply("zeros", shape=(this.rows,), dtype="int64")
             this.witness = b.bind(counted, TensorType((this.rows,), "int64"), "rows")
-        value = run(this.body(name, args, b))
+        value = value_of(args, b)
         pattern = _pattern(this, e.out_axes, f.ret_type)
         value = this.coerced(value, pattern, b)
         if pattern_of(value) != pattern:
@@ -164,6 +203,13 @@ class Batching:
         if isinstance(t, TensorType) and axes is not None:
             return _with_axis_moved(x, t, 0, one_axis(axes, t), this, b)
         return x
+
+
+def _expect_no_writes(f: Function, captured: Sequence[Var]) -> None:
+    """Report a write into a reference that all rows share."""
+    for e in post_order(f):
+        if isinstance(e, RefWrite) and e.ref in captured:
+            refuse_write(e.span)
 
 
 def _expect_parameters(this: Batcher, axes: Axes, t: Type, e: VMap) -> None:

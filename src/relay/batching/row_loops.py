@@ -9,7 +9,7 @@ from typing import Any
 
 from relay.autodiff.values import Block
 from relay.batching.context import Context, source_type
-from relay.batching.maps import refuse
+from relay.batching.maps import may_differ, refuse
 from relay.batching.values import Fields, Packed, Rows, Shared, Value
 from relay.ir.deep import with_room
 from relay.ir.expr import Call, Expr, Function, GlobalVar, If, Tuple, TupleGetItem, Var
@@ -31,6 +31,8 @@ class RowLoops:
     def call(self, op: Operator, args: Sequence[Value], t: Type, *, keeps: bool, b: Block) -> Expr:
         """The results of all rows; the empty tuple unless it `keeps` them."""
         this = self.context
+        if keeps and may_differ(t, this.types):
+            refuse(t, None)
         flat = [e for a in args for e in this.flattened(a)]
         shapes = tuple([shape_of(a) for a in args])
         key = (op, shapes, this.rows if isinstance(this.rows, int) else None, keeps)

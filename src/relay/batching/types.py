@@ -5,6 +5,8 @@ keeps one structure for all rows; where its fields hold tensors of types of thei
 number of rows as its first parameter.
 """
 
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 from relay.ir.expr import Constructor
@@ -51,19 +53,28 @@ class BatchedTypes:
             isinstance(p, TypeVar) and p.kind is Kind.Type for p in type_post_order(t)
         )
 
+    def has_state(self, t: Type) -> bool:
+        """Return whether values of type `t` may hold references or functions."""
+        return any(isinstance(p, FuncType | RefType) for p in self.reachable(t))
+
+    def reachable(self, root: Type) -> Iterator[Type]:
+        """Yield the parts of a type, and those of the fields of its data types."""
+        seen: set[GlobalTypeVar] = set()
+        stack = [root]
+        while stack:
+            for part in type_post_order(stack.pop()):
+                yield part
+                if isinstance(part, GlobalTypeVar) and part not in seen:
+                    seen.add(part)
+                    stack += [f for c in self.mod.type_definitions[part].constructors for f in c.inputs]
+
     def has_twin(self, header: GlobalTypeVar) -> bool:
         """Whether a data type has tensors or functions in its fields that are not its parameters."""
         known = self.changes.get(header)
         if known is not None:
             return known
-        seen, stack, found = {header}, [header], False
-        while stack and not found:
-            for c in self.mod.type_definitions[stack.pop()].constructors:
-                for part in [p for f in c.inputs for p in type_post_order(f)]:
-                    found = found or isinstance(part, TensorType | FuncType | RefType)
-                    if isinstance(part, GlobalTypeVar) and part not in seen:
-                        seen.add(part)
-                        stack.append(part)
+        parts = itertools.islice(self.reachable(header), 1, None)
+        found = any(isinstance(p, TensorType | FuncType | RefType) for p in parts)
         self.changes[header] = found
         return found
 
