@@ -6,7 +6,8 @@ types of one row, and the trace is batched.
 
 from collections.abc import Generator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from operator import index
+from typing import Any, NamedTuple, SupportsIndex
 
 from relay.diagnostic import caller_span, fail
 from relay.ir import build
@@ -23,18 +24,24 @@ from relay.typecheck.messages import Fault
 from relay.typecheck.vmaps import batched, row_type
 
 
-def vmap(f: Any, in_axes: Any = 0, out_axes: Any = 0) -> Any:
+def vmap(f: Any, in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = None) -> Any:
     """`vmap(f)`: a function of one example as a function of many, whose rows lie along an axis.
 
     `in_axes` is an axis for all arguments, or a tuple with one entry for each: an axis, None where the rows
     share the argument, or axes for the parts of a nested value in its own containers.  `out_axes` says where
     the rows of the result lie, in the same way.  Arguments that are given by name alone have axis 0.
+    `axis_size` is the number of rows, which may be left out if an argument has rows.
 
     Of an expression, the node; of a Python function, a function to call with arrays, to compile, and to
     differentiate.  Raises `batch-axes`, `batch-size`, `batch-type`, `axis-out-of-range` and what the batched
     program raises.
     """
+    count = None if axis_size is None else _expect_count(axis_size)
     if not is_python(f):
+        if count is not None:
+            message = "`axis_size` is given for an expression, whose calls have the number of rows"
+            hint = "leave it out, and write `vmap(f, in_axes=None)<8>(x)` in text"
+            fail("batch-axes", message, caller_span(), hint=hint)
         return build.vmap(f, in_axes, out_axes)
     target = as_function(f)
 
@@ -42,16 +49,29 @@ def vmap(f: Any, in_axes: Any = 0, out_axes: Any = 0) -> Any:
         found: list[Axes] = []
 
         def of_one_row(header: Header, trees: Sequence[Tree], types: Sequence[Type | None]) -> list[Any]:
-            placed = rows_of_arguments(in_axes, header, trees, types)
+            placed = rows_of_arguments(in_axes, header, trees, types, count)
             found.extend([p.axes for p in placed])
             return [p.row for p in placed]
 
         a = target.applied(args, chosen, of_one_row)
         result = run(_placed(out_axes, a.made.result, None, "result", "out_axes", []))
-        call = Call(VMap(a.function, tuple(found), result.axes), a.args)
+        rows = () if count is None else (count,)
+        call = Call(VMap(a.function, tuple(found), result.axes), a.args, None, rows)
         return a.result(a.types.done(call) if a.made.has_effects and a.types is not None else call)
 
     return TracedFunction(many, _header(target.header, in_axes))
+
+
+def _expect_count(axis_size: Any) -> int:
+    """Return `axis_size` as a number of rows (`attribute-type`, `attribute-value`)."""
+    hint = "for example axis_size=8"
+    if isinstance(axis_size, bool) or not isinstance(axis_size, SupportsIndex):
+        message = f"`axis_size` of `vmap` is a number of rows, not {axis_size!r:.40}"
+        fail("attribute-type", message, caller_span(), hint=hint)
+    if index(axis_size) < 0:
+        message = f"`axis_size` of `vmap` is at least 0, not {axis_size!r:.40}"
+        fail("attribute-value", message, caller_span(), hint=hint)
+    return index(axis_size)
 
 
 class Placed(NamedTuple):
@@ -70,23 +90,34 @@ class Size(NamedTuple):
 
 
 def rows_of_arguments(
-    in_axes: Any, header: Header, trees: Sequence[Tree], types: Sequence[Type | None]
+    in_axes: Any,
+    header: Header,
+    trees: Sequence[Tree],
+    types: Sequence[Type | None],
+    axis_size: int | None = None,
 ) -> list[Placed]:
-    """Where the rows of each argument lie (`batch-axes`, `batch-size`, `batch-type`, `axis-out-of-range`)."""
+    """Return where the rows of each argument lie.
+
+    Raises `batch-axes`, `batch-size`, `batch-type` and `axis-out-of-range`.
+    """
     given = _by_argument(in_axes, header)
     sizes: list[Size] = []
     placed = [
         run(_placed(axes, tree, t, p.name_hint, "in_axes", sizes))
         for axes, p, tree, t in zip(given, header.function.params, trees, types, strict=True)
     ]
-    if not any(names_an_axis(p.axes) for p in placed):
+    if axis_size is None and not any(names_an_axis(p.axes) for p in placed):
         fail(
             "batch-axes",
             f"`in_axes` of `vmap({header.name})` names no axis: the rows share all arguments",
             caller_span(),
-            hint="name an axis for what differs from row to row, or call the function itself",
+            hint="name an axis for what differs, give `axis_size`, or call the function itself",
         )
     known = [s for s in sizes if isinstance(s.rows, int)]
+    if axis_size is not None and known and known[0].rows != axis_size:
+        where, axis, rows = known[0]
+        message = f"`{where}` has {rows} rows along axis {axis}, but `axis_size` is {axis_size}"
+        fail("batch-size", message, caller_span(), hint="leave `axis_size` out if an argument has rows")
     other = next((s for s in known if s.rows != known[0].rows), None)
     if other is not None:
         fail(

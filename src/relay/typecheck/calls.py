@@ -60,7 +60,10 @@ def _instance(inf: Inference, e: Call, t: Any) -> tuple[Any, list[TypeRelation]]
     if inf.monomorphic and isinstance(callee, Var | GlobalVar) and callee in inf.monomorphic:
         inf.mono_calls[e] = inf.monomorphic[callee]
     if callee in inf.batched_rows:
-        inf.type_args[e] = (inf.batched_rows[callee][0],)  # pyright: ignore[reportArgumentType]
+        rows = inf.batched_rows[callee][0]  # pyright: ignore[reportArgumentType]
+        if len(e.written_type_args) == 1:
+            inf.unify(rows, e.written_type_args[0])
+        inf.type_args[e] = (rows,)
         return t, []
     if type(t) is FuncType and t.type_params:
         made, constraints, inf.type_args[e] = instantiate(inf, t, e, e.written_type_args)

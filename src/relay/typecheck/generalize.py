@@ -311,6 +311,9 @@ def ambiguous(inf: "Inference", g: Goal) -> None:
     g.done = True
     if inf.failed or g.call is None:
         return
+    if g.unsolved is not None:
+        inf.fault(g.unsolved, g)
+        return
     inf.diagnose(
         "ambiguous-type",
         f"cannot infer the types of this use of `{g.what}`",

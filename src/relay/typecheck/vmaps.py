@@ -77,12 +77,6 @@ def argument_axes(e: VMap, count: int) -> tuple[Axes, ...]:
             f"`in_axes` is for {len(e.in_axes)}, but the function takes {count} {several}",
             hint="give one axis for each argument, None where the rows share it",
         )
-    if not any(map(names_an_axis, axes)):
-        raise Fault(
-            "batch-axes",
-            "`vmap` of a function of which no argument is batched",
-            hint="name an axis in `in_axes`, or call the function itself",
-        )
     return axes
 
 
@@ -222,6 +216,8 @@ class VMapGoal(Goal):
                 if type(f) is TypeVar
                 else "write the function itself: `vmap(@f)`, `vmap(fn (%x) { … })`",
             )
+        if not names_an_axis(e.in_axes):
+            t.post(CountGoal(e, rows))
         sizes: list[Any] = []
         params: list[Any] = []
         for i, (axes, row) in enumerate(zip(argument_axes(e, len(f.arg_types)), f.arg_types, strict=True)):
@@ -251,6 +247,33 @@ class VMapGoal(Goal):
             "batch-function",
             "`vmap` needs a function whose type is known here",
             hint="call it here, or declare the parameter: `%f: fn(…) -> …`",
+        )
+
+
+class CountGoal(Goal):
+    """That the number of rows is known where no argument has rows."""
+
+    outputs = 1
+
+    def __init__(self, e: VMap, rows: Any) -> None:
+        super().__init__("", (rows,), (), e)
+
+    def run(self, t: "Solver") -> None:
+        rows = head(self.types[0])
+        if type(rows) is Unknown:
+            raise Wait(rows)
+
+    @property
+    def what(self) -> str:
+        return "vmap"
+
+    @property
+    def unsolved(self) -> Fault:
+        return Fault(
+            "batch-axes",
+            "`vmap` of a function of which no argument is batched",
+            hint="name an axis in `in_axes`, say how many rows there are, `vmap(f, in_axes=None)<3>(x)`, "
+            "or call the function itself",
         )
 
 
