@@ -17,7 +17,7 @@ from relay.ir.type import ANY, BOOL, Dim, Kind, TensorType, TupleType, Type, Typ
 from relay.op.batching import is_unknown
 from relay.op.numeric import apply, scalar
 
-COUNT = TensorType((), INDEX)
+SCALAR_INDEX = TensorType((), INDEX)
 
 
 class OneByOne:
@@ -43,16 +43,16 @@ class OneByOne:
         this.types.mod[self.name] = self._definition([pattern_of(a) for a in args])
         some = Block()
         index = some.bind(this.witness, TensorType((this.rows,), INDEX), "index")
-        y = self._called(index, args, this.rows, some)
+        y = self._call_loop(index, args, this.rows, some)
         t = this.types.batched(self.result, this.rows)
-        count = b.bind(apply("sum", apply("ones_like", this.witness)), COUNT, "count")
+        count = b.bind(apply("sum", apply("ones_like", this.witness)), SCALAR_INDEX, "count")
         is_empty = b.bind(apply("equal", count, scalar(0, INDEX)), BOOL, "is_empty")
         none = Block()
         empty = none.finish(self._empty(self.result, none))
-        whole = b.bind(If(is_empty, empty, some.finish(y)), t, "y")
-        return this.open(whole, this.full(self.result), self.result, b)
+        results = b.bind(If(is_empty, empty, some.finish(y)), t, "y")
+        return this.open(results, this.full(self.result), self.result, b)
 
-    def _called(self, index: Expr, args: Sequence[Value], rows: Dim, b: Block) -> Var:
+    def _call_loop(self, index: Expr, args: Sequence[Value], rows: Dim, b: Block) -> Var:
         """Return a call of the loop for some rows."""
         this = self.context
         passed = [e for a in args for e in this.flattened(a)]
@@ -69,7 +69,7 @@ class OneByOne:
         params = [index]
         args = [inner.received(p, t, "x", params) for p, t in zip(patterns, self.types, strict=True)]
         b = Block()
-        count = b.bind(apply("sum", apply("ones_like", index)), COUNT, "count")
+        count = b.bind(apply("sum", apply("ones_like", index)), SCALAR_INDEX, "count")
         is_one = b.bind(apply("less_equal", count, scalar(1, INDEX)), BOOL, "is_one")
         result = this.types.batched(self.result, own)
         both = If(is_one, self._one(inner, args), self._halves(inner, count, args))
@@ -85,12 +85,12 @@ class OneByOne:
     def _halves(self, inner: Context, count: Expr, args: Sequence[Value]) -> Expr:
         """Return the results of the first half of the rows, and of the others."""
         b = Block()
-        half = b.bind(apply("floor_divide", count, scalar(2, INDEX)), COUNT, "half")
+        half = b.bind(apply("floor_divide", count, scalar(2, INDEX)), SCALAR_INDEX, "half")
         parts: list[Expr] = []
         for begin, end in ((scalar(0, INDEX), half), (half, count)):
             index = apply("arange", begin, end, scalar(1, INDEX), dtype=INDEX)
             index = b.bind(index, TensorType((ANY,), INDEX), "index")
-            parts.append(self._called(index, [inner.taken(a, index, ANY, b) for a in args], ANY, b))
+            parts.append(self._call_loop(index, [inner.taken(a, index, ANY, b) for a in args], ANY, b))
         return b.finish(inner.maps.join(parts, self.result, (ANY, ANY), inner.rows, b))
 
     def _empty(self, t: Type, b: Block) -> Expr:
@@ -115,13 +115,13 @@ class OneByOne:
                     None if parts is None else b.bind(Tuple(parts), this.types.batched(t, this.rows), "none")
                 )
             case TypeCall() if t not in around:
-                whole = this.types.batched(t, this.rows)
-                assert isinstance(whole, TypeCall)
+                batched = this.types.batched(t, this.rows)
+                assert isinstance(batched, TypeCall)
                 for c, fields in this.types.fields(t):
                     parts = self._all_least(fields, (*around, t), b)
                     if parts is not None:
-                        value = Call(this.types.constructor(c), parts, None, whole.args)
-                        return b.bind(value, whole, "none")
+                        value = Call(this.types.constructor(c), parts, None, batched.args)
+                        return b.bind(value, batched, "none")
             case _:
                 pass
         return None

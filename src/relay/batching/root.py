@@ -126,7 +126,7 @@ class Batching:
     def _one_by_one(
         self, e: VMap, f: Function, captured: list[Var], rows: Dim | None, name: GlobalVar
     ) -> Function:
-        """As `root`, where what is done for a row is the definition `name`, which is called for each."""
+        """Return a function as `root` does, which calls the definition `name` for each row."""
         this = Batcher(self.mod, self.mod, self.supply, None, may_select=False)
         definition = self.mod.functions[name]
         assert isinstance(definition, Function)

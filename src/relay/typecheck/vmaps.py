@@ -251,7 +251,7 @@ class VMapGoal(Goal):
 
 
 class CountGoal(Goal):
-    """That the number of rows is known where no argument has rows."""
+    """A known number of rows, if no argument has rows."""
 
     outputs = 1
 
