@@ -21,7 +21,7 @@ from truths.programs import cases_of, failures
 HERE = Path(__file__).parent
 WITHOUT_TRUTH = frozenset((HERE / "without_truth.txt").read_text().split())
 """Operators that have none yet; the aim is none."""
-FAMILIES = ("arrays", "attention", "elementwise", "integers")
+FAMILIES = ("arrays", "attention", "elementwise", "integers", "reductions")
 """The modules of this folder that declare truths."""
 AT_ONCE = 8
 """Operators that one program computes."""
