@@ -62,7 +62,8 @@ def _file(family: str) -> str:
 
 
 def _root(families: list[str]) -> str:
-    own = [name for name in _names(families) if name not in relay._SUBMODULES]
+    taken = {*relay._SUBMODULES, *relay._HOME}
+    own = [name for name in _names(families) if name not in taken]
     homes: dict[str, list[str]] = {"relay": [*relay._SUBMODULES], "relay.op.signatures": own}
     for name, home in relay._HOME.items():
         homes.setdefault(home, []).append(name)

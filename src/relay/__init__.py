@@ -52,7 +52,7 @@ _NAMES = {
     "relay.tracing.loops": "fori while_loop",
     "relay.tracing.scans": "scan",
     "relay.tracing.batching": "vmap",
-    "relay.tracing.derivatives": "checkpoint custom_vjp grad gradient hessian hvp jacobian jvp"
+    "relay.tracing.derivatives": "checkpoint custom_vjp grad gradient hessian hvp jacobian jvp stop_gradient"
     " value_and_grad vjp",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}

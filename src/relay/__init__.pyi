@@ -309,7 +309,6 @@ from relay.op.signatures import (
     stack as stack,
     std as std,
     stft as stft,
-    stop_gradient as stop_gradient,
     strided_set as strided_set,
     strided_slice as strided_slice,
     string as string,
@@ -358,6 +357,7 @@ from relay.tracing.derivatives import (
     hvp as hvp,
     jacobian as jacobian,
     jvp as jvp,
+    stop_gradient as stop_gradient,
     value_and_grad as value_and_grad,
     vjp as vjp,
 )

@@ -2,7 +2,7 @@
 # ruff: noqa: F821 - annotations in quotes are Relay types
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -301,3 +301,55 @@ def test_vector_of_a_product_goes_behind_the_arguments() -> None:
         relay.hvp(squared)({"w": X, "b": np.float32(1)}, X, X)
     with pytest.raises(ValueError, match="argnum is from 0 to 1, not 2"):
         relay.hvp(squared, 2)
+
+
+# --- several arguments, and parts that are None (values: f = x² y z by hand)
+
+
+def test_jacobian_and_hessian_by_several_arguments() -> None:
+    x, y = np.array([1, 2], "float32"), np.float32(3)
+    by_x, by_y = relay.jacobian(lambda x, y: x * x * y, (0, -1))(x, y)
+    assert (by_x.tolist(), by_y.tolist()) == ([[6, 0], [0, 12]], [1, 4])
+    (nested,) = relay.jacobian(lambda p, y: [p["x"] * y], (1, 0))({"x": x}, y)
+    assert (nested[0].tolist(), nested[1]["x"].tolist()) == ([1, 2], [[3, 0], [0, 3]])
+    for execute in (relay.function, relay.compile):
+        (yy, yx), (xy, xx) = execute(relay.hessian(lambda x, y: (x * x * y).sum(), (1, 0)))(x, y)
+        assert (float(yy), yx.tolist(), xy.tolist(), xx.tolist()) == (0, [2, 4], [2, 4], [[6, 0], [0, 6]])
+    f = relay.parse_expr("fn (%x: Tensor[(n,), float32], %y: float32) { %x * %y }")
+    run = relay.create_executor("debug").evaluate(relay.jacobian(f, (0, 1)))
+    by_x, by_y = run(x, y)
+    assert (by_x.tolist(), by_y.tolist()) == ([[3, 0], [0, 3]], [1, 2])
+
+
+def test_rules_give_none_for_parts_of_nested_arguments() -> None:
+    x = np.array([1, 2], "float32")
+
+    class Two(NamedTuple):
+        a: Any
+        b: Any
+
+    def rule(p: Any, q: Any, y: Any, g: Any) -> Any:
+        return {"a": g, "b": None}, Two(None, [None, 2 * g])
+
+    f = relay.custom_vjp(lambda p, q: p["a"] * q.a + q.b[1], rule)
+    slopes = relay.value_and_grad(lambda p, q: f(p, q).sum(), None)({"a": x, "b": (x, 1.0)}, Two(x, [x, x]))[
+        1
+    ]
+    first, second = slopes
+    assert first["a"].tolist() == [1, 1]
+    assert first["b"][0].tolist() == [0, 0]
+    assert first["b"][1] == 0
+    assert isinstance(second, Two)
+    assert (second.a.tolist(), [b.tolist() for b in second.b]) == ([0, 0], [[0, 0], [2, 2]])
+
+
+def test_stop_gradient_takes_nested_values() -> None:
+    x = np.array([1, 2], "float32")
+
+    def f(p: Any) -> Any:
+        still = relay.stop_gradient(p)
+        return (still["a"] * p["a"] + still["b"][0]).sum()
+
+    value, slope = relay.value_and_grad(f, 0)({"a": x, "b": [x, None]})
+    assert value == 8
+    assert (slope["a"].tolist(), slope["b"][0].tolist(), slope["b"][1]) == ([1, 2], [0, 0], None)

@@ -43,7 +43,7 @@ def jacobian(f: Expr, argnum: int = 0, mod: IRModule | None = None, mode: Mode |
     """
     if mode is not None and mode not in MODES:
         raise ValueError(f"mode is 'forward' or 'reverse', not {mode!r}")
-    t = _with_own_parameters(function_type(expect_expr(f), mod))
+    t = with_own_parameters(function_type(expect_expr(f), mod))
     by, out = _argument(t, argnum), t.ret_type
     sources, results = _tensors(by, t, f), _tensors(out, t, f)
     params = parameters(f, t)
@@ -76,12 +76,17 @@ def hessian(f: Expr, argnum: int = 0, mod: IRModule | None = None) -> Function:
 
     Raises `jacobian-shape`, and what `grad` raises.
     """
-    t = _with_own_parameters(function_type(expect_expr(f), mod))
+    t = with_own_parameters(function_type(expect_expr(f), mod))
     by = _argument(t, argnum)
     _tensors(by, t, f)
     params = parameters(f, t)
-    slope = _Partial(f, t, params, argnum).gradient(params[argnum])
-    return jacobian(Function(params, slope, None, t.type_params, span=f.span), argnum, mod, "forward")
+    return jacobian(slope(f, t, params, argnum), argnum, mod, "forward")
+
+
+def slope(f: Expr, t: FuncType, params: tuple[Var, ...], argnum: int) -> Function:
+    """Return the function from f's arguments to the gradient by one of them."""
+    gradient = _Partial(f, t, params, argnum).gradient(params[argnum])
+    return Function(params, gradient, None, t.type_params, span=f.span)
 
 
 def hvp(f: Expr, argnum: int = 0, mod: IRModule | None = None) -> Function:
@@ -93,12 +98,12 @@ def hvp(f: Expr, argnum: int = 0, mod: IRModule | None = None) -> Function:
 
     Raises what `grad` and `jvp` raise, `ValueError` for no such argument.
     """
-    t = _with_own_parameters(function_type(expect_expr(f), mod))
+    t = with_own_parameters(function_type(expect_expr(f), mod))
     by = _argument(t, argnum)
     params = parameters(f, t)
     v, z = Var("v", by, span=f.span), Var(params[argnum].name_hint, by, span=f.span)
-    slope = Function((z,), _Partial(f, t, params, argnum).gradient(z), by, span=f.span)
-    both = Call(Grad("jvp", slope), (Tuple((params[argnum],)), Tuple((v,))))
+    along = Function((z,), _Partial(f, t, params, argnum).gradient(z), by, span=f.span)
+    both = Call(Grad("jvp", along), (Tuple((params[argnum],)), Tuple((v,))))
     return Function((*params, v), TupleGetItem(both, 1), None, t.type_params)
 
 
@@ -162,7 +167,7 @@ class _Partial:
         return Var(name, self.params[self.argnum].type_annotation, span=self.f.span)
 
 
-def _with_own_parameters(t: FuncType) -> FuncType:
+def with_own_parameters(t: FuncType) -> FuncType:
     """The type of a function with type parameters that nothing else has."""
     by = {p: TypeVar(p.name_hint, p.kind) for p in t.type_params}
     needs = [substitute_type(c, by) for c in t.type_constraints]

@@ -15,13 +15,13 @@ from relay.ir import build
 from relay.ir.expr import Call, Expr, Function, Grad, RelayExpr, Tuple, TupleGetItem, Var
 from relay.ir.expr import replace as replace_node
 from relay.ir.module import IRModule
-from relay.ir.type import TensorType, TupleType
+from relay.ir.type import TensorType, TupleType, Type
 from relay.ir.walk import run
 from relay.op.numeric import apply
 from relay.op.registry import builders
 from relay.tracing.function import Application, TracedFunction, as_function, is_python
 from relay.tracing.nested import flattened, typed_leaf
-from relay.tracing.pytree import Leaf, Node, Tree, same_structure
+from relay.tracing.pytree import LEAF, Leaf, Node, Tree, flatten, nodes, parts_of, same_structure, unflatten
 from relay.tracing.signature import Header, renamed
 from relay.typecheck.query import type_of
 
@@ -128,8 +128,12 @@ def _tuple_of(params: Sequence[Var]) -> TupleType | None:
     return None if None in types else TupleType(types)  # pyright: ignore[reportArgumentType]
 
 
-def jacobian(f: Any, argnum: int = 0, mod: IRModule | None = None, mode: api.Mode | None = None) -> Any:
-    """The function from f's arguments to the derivative of its result by argument `argnum`.
+def jacobian(
+    f: Any, argnum: int | Sequence[int] = 0, mod: IRModule | None = None, mode: api.Mode | None = None
+) -> Any:
+    """Return the function from f's arguments to the derivative of its result by argument `argnum`.
+
+    By several arguments it has a tuple of derivatives in the place of each tensor of the result.
 
     For a tensor of shape `s` as the argument and one of shape `r` as the result it is a tensor of shape
     `(*r, *s)`, of the dtype of the one that `mode` goes from; sizes may be symbolic.  Of nested values it has
@@ -140,17 +144,62 @@ def jacobian(f: Any, argnum: int = 0, mod: IRModule | None = None, mode: api.Mod
     Raises `jacobian-shape`, `ValueError` for no such argument or mode, and what `jvp` and `vjp` raise.
     """
     if not is_python(f):
-        return api.jacobian(f, argnum, mod, mode)
+        is_one = isinstance(argnum, int)
+        return api.jacobian(f, argnum, mod, mode) if is_one else by_arguments(f, argnum, mod, mode)
 
-    def found(a: Application) -> Any:
-        made = api.jacobian(a.function, argnum, mod, mode)
-        return a.in_tree(in_each_leaf(a.made.result, a.made.arguments[argnum]), Call(made, a.args))
+    def derivative(a: Application) -> Any:
+        if isinstance(argnum, int):
+            (i,) = chosen_arguments(argnum, len(a.args))
+            e = Call(api.jacobian(a.function, i, mod, mode), a.args)
+        else:
+            e = Call(by_arguments(a.function, argnum, mod, mode), a.args)
+        return a.in_tree(in_each_leaf(a.made.result, chosen_tree(a, argnum)), e)
 
-    return derived(as_function(f), "jacobian", found)
+    return derived(as_function(f), "jacobian", derivative)
 
 
-def hessian(f: Any, argnum: int = 0, mod: IRModule | None = None) -> Any:
-    """The function from f's arguments to the second derivative of its scalar result by argument `argnum`.
+def by_arguments(f: Expr, argnums: Sequence[int], mod: IRModule | None, mode: api.Mode | None) -> Function:
+    """Return the function from f's arguments to its derivatives by several: of each tensor of the result a
+    tuple.
+    """
+    t = api.with_own_parameters(api.function_type(f, mod))
+    params = api.parameters(f, t)
+    chosen = chosen_arguments(argnums, len(params))
+    parts = [Call(api.jacobian(f, i, mod, mode), params) for i in chosen]
+    return Function(params, run(_tuples(t.ret_type, parts)), None, t.type_params)
+
+
+def _tuples(t: Type, parts: Sequence[Expr]) -> Generator[Any, Any, Expr]:
+    """Return values with a tuple of those of `parts` in the place of each tensor of type `t`."""
+    if not isinstance(t, TupleType):
+        return Tuple(tuple(parts))
+    fields: list[Expr] = []
+    for i, field in enumerate(t.fields):
+        fields.append((yield _tuples(field, [TupleGetItem(p, i) for p in parts])))
+    return Tuple(tuple(fields))
+
+
+def second_by_arguments(f: Expr, argnums: Sequence[int], mod: IRModule | None) -> Function:
+    """Return the function from f's arguments to a tuple with the derivatives of each gradient by several."""
+    t = api.with_own_parameters(api.function_type(f, mod))
+    params = api.parameters(f, t)
+    rows: list[Expr] = []
+    for i in chosen_arguments(argnums, len(params)):
+        slope = api.slope(f, t, params, i)
+        rows.append(Call(by_arguments(slope, argnums, mod, "forward"), params))
+    return Function(params, Tuple(tuple(rows)), None, t.type_params)
+
+
+def chosen_tree(a: Application, argnum: int | Sequence[int]) -> Tree:
+    """Return the structure of an argument, or of a tuple of several."""
+    trees = [a.made.arguments[i] for i in chosen_arguments(argnum, len(a.args))]
+    return trees[0] if isinstance(argnum, int) else Node(tuple, (), tuple(trees))
+
+
+def hessian(f: Any, argnum: int | Sequence[int] = 0, mod: IRModule | None = None) -> Any:
+    """Return the function from f's arguments to the second derivative of its scalar result by `argnum`.
+
+    By several arguments it is a tuple of tuples of derivatives.
 
     For an argument of shape `s` it is a tensor of shape `(*s, *s)` and the argument's dtype, whose sizes may
     be symbolic; of a nested value it has that structure twice.  It is the Jacobian in forward mode of the
@@ -159,14 +208,19 @@ def hessian(f: Any, argnum: int = 0, mod: IRModule | None = None) -> Any:
     Raises `jacobian-shape`, and what `grad` raises.
     """
     if not is_python(f):
-        return api.hessian(f, argnum, mod)
+        is_one = isinstance(argnum, int)
+        return api.hessian(f, argnum, mod) if is_one else second_by_arguments(f, argnum, mod)
 
-    def found(a: Application) -> Any:
-        made = api.hessian(a.function, argnum, mod)
-        tree = a.made.arguments[argnum]
-        return a.in_tree(in_each_leaf(tree, tree), Call(made, a.args))
+    def derivative(a: Application) -> Any:
+        if isinstance(argnum, int):
+            (i,) = chosen_arguments(argnum, len(a.args))
+            e = Call(api.hessian(a.function, i, mod), a.args)
+        else:
+            e = Call(second_by_arguments(a.function, argnum, mod), a.args)
+        tree = chosen_tree(a, argnum)
+        return a.in_tree(in_each_leaf(tree, tree), e)
 
-    return derived(as_function(f), "hessian", found)
+    return derived(as_function(f), "hessian", derivative)
 
 
 def hvp(f: Any, argnum: int = 0, mod: IRModule | None = None) -> Any:
@@ -277,7 +331,7 @@ def custom_vjp(f: Any, rule: Any, mod: IRModule | None = None) -> Any:
         xs = [a.argument(i, e) for i, e in enumerate(a.args)]
         b = of_rule.applied((*xs, y, y), {})
         _check_cotangents(b, len(a.args), of_rule)
-        if isinstance(b.made.result, Node) and any(is_none(part) for part in b.made.result.parts):
+        if any(map(is_none, nodes(b.made.result))):
             b = derived(of_rule, "custom_vjp", with_zeros).applied((*xs, y, y), {})
         return a.result(Call(custom.custom_vjp(a.function, b.function, mod), a.args))
 
@@ -307,8 +361,32 @@ def is_none(tree: Tree) -> bool:
 
 def with_zeros(a: Application) -> Any:
     """What a rule gives, with zeros of the structure of the argument in the place of None."""
-    found = a.result(Call(a.function, a.args))
-    return tuple([a.argument_like(i, zeros_like) if g is None else g for i, g in enumerate(found)])
+    cotangents = a.result(Call(a.function, a.args))
+    pairs = zip(cotangents, a.made.arguments, a.args, strict=False)
+    return tuple([run(_filled(g, tree, e)) for g, tree, e in pairs])
+
+
+def _filled(g: Any, tree: Tree, e: Expr) -> Generator[Any, Any, Any]:
+    """Return a cotangent of `e`, with zeros in the place of each None where `e` has a value."""
+    container = parts_of(g)
+    if container is None or not isinstance(tree, Node):
+        return zeros_like(e) if g is None else g
+    if not is_none(tree) and g is None:
+        container = tree.kind, tree.keys, (None,) * len(tree.parts)
+    kind, keys, parts = container
+    if len(parts) != len(tree.parts):
+        return g
+    filled: list[Any] = []
+    for i, (part, inner) in enumerate(zip(parts, tree.parts, strict=True)):
+        filled.append((yield _filled(part, inner, TupleGetItem(e, i))))
+    return Node(kind, keys, tree.parts).built(filled)
+
+
+def stop_gradient(data: Any) -> Any:
+    """Return a nested value as it is, whose derivative is taken to be zero."""
+    stop = builders["stop_gradient"]
+    parts, tree = flatten(data, lambda x, _: (stop(x), LEAF), "data")
+    return unflatten(tree, parts, lambda x, _: x, lambda x, i: x[i])
 
 
 def zeros_like(e: Expr) -> Expr:
