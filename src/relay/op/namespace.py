@@ -9,9 +9,16 @@ from typing import Any
 from relay.diagnostic import did_you_mean
 from relay.ir.expr import Expr
 from relay.ir.traced import takes_traced
-from relay.op.registry import builders
+from relay.op.registry import builders, clear_arguments
 
 BUILTIN_MODULES = ("relay.op",)
+ELSEWHERE = {
+    "jit": "compile", "linear": "nn.dense", "tensor": "const", "array": "const", "no_grad": "stop_gradient",
+    "detach": "stop_gradient", "fori_loop": "fori", "jacfwd": "jacobian", "jacrev": "jacobian",
+    "remat": "checkpoint", "PRNGKey": "random.threefry_key", "cat": "concatenate", "permute": "transpose",
+    "unsqueeze": "expand_dims", "randn": "random.normal", "rand": "random.uniform",
+}  # fmt: skip
+"""What NumPy, PyTorch and JAX call functions of Relay, where the spelling is not near enough."""
 
 
 def root_names() -> list[str]:
@@ -29,7 +36,7 @@ def find(path: str) -> Callable[..., Expr] | ModuleType | None:
 @cache
 def _public(build: Callable[..., Expr]) -> Callable[..., Expr]:
     """A builder as people call it, on traced values too."""
-    return takes_traced(build)
+    return clear_arguments(takes_traced(build))
 
 
 def install() -> None:
@@ -41,12 +48,23 @@ def install() -> None:
         setattr(_namespace(parent) if parent else sys.modules["relay.op"], name, find(path))
 
 
+def near_name(name: str, known: Iterable[str]) -> str:
+    """Return a hint to the nearest of the public names, in whatever case."""
+    public = {k.lower(): k for k in known if not k.startswith("_")}
+    return (
+        f"did you mean `{public[name.lower()]}`?"
+        if name.lower() in public
+        else did_you_mean(name, public.values())
+    )
+
+
 def missing_attribute(module: str, name: str, known: Iterable[str]) -> str:
     """What to say of a name that a module does not have."""
     hint = ""
     if not name.startswith("__"):
         elsewhere = next((path for path in builders if path.rpartition(".")[2] == name), None)
-        hint = f"did you mean `relay.{elsewhere}`?" if elsewhere else did_you_mean(name, known)
+        elsewhere = elsewhere or ELSEWHERE.get(name)
+        hint = f"did you mean `relay.{elsewhere}`?" if elsewhere else near_name(name, known)
     return f"module {module!r} has no attribute {name!r}{'; ' + hint if hint else ''}"
 
 

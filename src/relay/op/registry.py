@@ -1,11 +1,13 @@
 """Operators by name: classes are registered, and found with their attributes."""
 
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, fields
+from functools import wraps
+from inspect import unwrap
 from typing import Any, TypeVar, dataclass_transform
 
-from relay.diagnostic import did_you_mean, fail
+from relay.diagnostic import Diagnostic, RelayError, caller_span, did_you_mean, fail
 from relay.ir import hooks
 from relay.ir.expr import Expr, Op
 from relay.op.attribute import attribute_types, conform
@@ -15,6 +17,7 @@ from relay.op.family import family
 from relay.op.signature import Signature
 
 C = TypeVar("C", bound=type[Operator])
+F = TypeVar("F", bound=Callable[..., Any])
 
 registry: dict[str, type[Operator]] = {}
 """Operator classes by text name (aliases are in `alias_of`)."""
@@ -94,6 +97,39 @@ OTHER_NAMES = {
     "p": ("rate",), "negative_slope": ("alpha",), "num_classes": ("depth",),
 }  # fmt: skip
 """What other libraries call attributes, where the spelling is not near enough."""
+
+
+def clear_arguments(call: F, name: str = "") -> F:
+    """Return `call`, whose arguments that do not fit its signature are a diagnostic (`unknown-attribute`,
+    `argument-count`); Python's own error says which one is missing.
+
+    `name` is what users call it; of a builder, the name of its operator.
+    """
+
+    @wraps(call)
+    def called(*args: Any, **named: Any) -> Any:
+        try:
+            return call(*args, **named)
+        except TypeError:
+            _refuse_arguments(call, args, named, name)
+            raise
+
+    return called  # pyright: ignore[reportReturnType]
+
+
+def _refuse_arguments(call: Any, args: Sequence[Any], named: Mapping[str, Any], name: str) -> None:
+    signature = inspect.signature(call)
+    try:
+        signature.bind_partial(*args, **named)
+    except TypeError as error:
+        name = name or next((path for path, b in builders.items() if b is call or b is unwrap(call)), "it")
+        params = [p for p in signature.parameters if p != "self"]
+        unknown = [key for key in named if key not in params]
+        if unknown:
+            message, hint = f"`{name}` has no argument `{unknown[0]}`", _attribute_hint(unknown[0], params)
+            raise RelayError(Diagnostic("unknown-attribute", message, caller_span(), hint=hint)) from None
+        message, hint = f"`{name}`: {error}", f"its arguments are {', '.join(params)}"
+        raise RelayError(Diagnostic("argument-count", message, caller_span(), hint=hint)) from None
 
 
 def _attribute_hint(key: str, known: Collection[str]) -> str:

@@ -4,6 +4,7 @@
 >>> step = relay.optim.train_step(loss, rule)
 """
 
+from relay.op.namespace import missing_attribute
 from relay.optim.adafactor import adafactor
 from relay.optim.adam import adam, adamw, lamb
 from relay.optim.around import accumulated, averaged, clipped, global_norm
@@ -14,6 +15,12 @@ from relay.optim.scaled import scaled
 from relay.optim.schedule import Schedule, constant, cosine, linear, one_cycle, piecewise, warmup
 from relay.optim.sgd import sgd
 from relay.optim.tensor_rule import TensorRule, is_matrix
+
+
+def __getattr__(name: str) -> object:
+    """Report a name that is not there, with a near one."""
+    raise AttributeError(missing_attribute(__name__, name, __all__))
+
 
 __all__ = [
     "Rule",

@@ -229,7 +229,9 @@ class Names(Cursor):
         home = "" if other else self.home_hint(name, i) or self.home_hint(f"@{name}", i)
         other = other or next((n for n in registry if n.endswith(f".{name}")), None)
         local, _, fields = name.partition(".")
-        if name in WORDS:
+        if self.texts[i + 1 : i + 2] == ["="]:
+            hint = f"a binding is `let %{name} = e;`, and what follows reads `%{name}`"
+        elif name in WORDS:
             hint = WORDS[name]
         elif name in CONVERSIONS:
             hint = CONVERSIONS[name]

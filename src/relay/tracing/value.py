@@ -13,7 +13,7 @@ from relay.ir.dtype import dtype_name, floating_dtype, summed_dtype, to_numpy
 from relay.ir.expr import Call, Expr, TupleGetItem, as_expr
 from relay.ir.traced import Traced
 from relay.ir.type import Dim, TensorType, TupleType, Type
-from relay.op.registry import builders, registry
+from relay.op.registry import builders, clear_arguments, registry
 from relay.tracing.diagnostics import BRANCH_HINT, refuse
 from relay.tracing.indexing import apply, index, is_integer
 from relay.tracing.places import Places, changed
@@ -98,7 +98,12 @@ def reduction(name: str, computing: Callable[[str], str] = as_given) -> Callable
 
     method.__name__ = name
     method.__doc__ = f"`relay.{name}` along `axis`: one, several, or all."
-    return method
+    return clear_arguments(method, f"x.{name}")
+
+
+def clears(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return what makes misuse of a method's arguments a diagnostic."""
+    return lambda method: clear_arguments(method, name)
 
 
 class TracedValue(Traced):
@@ -208,14 +213,17 @@ class TracedValue(Traced):
     def __setitem__(self, where: Any, value: Any) -> NoReturn:
         refuse("traced values do not change", "`x = x.at[i].set(v)` is a copy with another value at `x[i]`")
 
+    @clears("x.astype")
     def astype(self, dtype: Any) -> Any:
         """The values in another dtype."""
         return apply("cast", self, dtype=dtype)
 
+    @clears("x.reshape")
     def reshape(self, *shape: Any) -> Any:
         """The elements in another shape, given as a tuple or size by size; -1 is what is left."""
         return apply("reshape", self, newshape=sizes(self, shape), allowzero=True)
 
+    @clears("x.transpose")
     def transpose(self, *axes: Any) -> Any:
         """The axes in another order, given as a tuple or one by one; without one, in reverse."""
         order = axes[0] if len(axes) == 1 and is_sequence(axes[0]) else axes
@@ -223,12 +231,14 @@ class TracedValue(Traced):
 
     T = property(transpose, doc="The axes in reverse.")
 
+    @clears("x.flatten")
     def flatten(self) -> Any:
         """The elements on one axis."""
         return self.reshape(-1)
 
     ravel = flatten
 
+    @clears("x.squeeze")
     def squeeze(self, axis: Axis = None) -> Any:
         """Without these axes, or all, of size 1."""
         return apply("squeeze", self, axis=(axis,) if isinstance(axis, int) else axis)
@@ -263,11 +273,22 @@ class TracedValue(Traced):
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         name = ufuncs().get(ufunc, ufunc.__name__)
         if method != "__call__" or options or name not in builders:
-            self.__array__()
+            self._refuse_function(ufunc)
         return apply(name, *inputs)
 
     def __array_function__(self, function: Any, *_: Any) -> NoReturn:
-        self.__array__()
+        self._refuse_function(function)
+
+    def _refuse_function(self, function: Any) -> NoReturn:
+        """Name the operator or the method for a function of NumPy's."""
+        name = function.__name__
+        own = next((path for path in (name, f"nn.{name}", f"linalg.{name}") if path in builders), None)
+        hint = (
+            f"`relay.{own}(x)` is the operator"
+            if own
+            else f"relay.numpy has NumPy's functions: `relay.numpy.{name}`"
+        )
+        refuse(f"`numpy.{name}` cannot use a traced value", hint)
 
     def __getattr__(self, name: str) -> NoReturn:
         if not name.startswith("_"):

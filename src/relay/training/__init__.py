@@ -6,6 +6,7 @@ arithmetic, and its state on disk.
 >>> state, step = relay.training.restore_state("run")
 """
 
+from relay.op.namespace import missing_attribute
 from relay.training.initial import (
     kaiming_normal,
     kaiming_uniform,
@@ -20,6 +21,12 @@ from relay.training.initial import (
 from relay.training.pending import finish_saves
 from relay.training.precision import cast
 from relay.training.store import restore_state, save_state, saved_steps
+
+
+def __getattr__(name: str) -> object:
+    """Report a name that is not there, with a near one."""
+    raise AttributeError(missing_attribute(__name__, name, __all__))
+
 
 __all__ = [
     "cast",

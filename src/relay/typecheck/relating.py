@@ -90,7 +90,11 @@ class Relating(Unifier):
             raise Silenced
         if type(t) is TypeVar:
             raise Stuck
-        raise Fault("expected-tensor", f"{self.subject or 'this'} expects a tensor, found {show(t)}")
+        hint = ""
+        if type(t) is TupleType and len(t.fields) == 2 and type(self.resolve(t.fields[1])) is TupleType:
+            hint = "of the result of `grad`, `e.1.0` is the gradient by the first argument, `e.0` the value"
+        message = f"{self.subject or 'this'} expects a tensor, found {show(t)}"
+        raise Fault("expected-tensor", message, hint=hint)
 
     def shape(self, t: Any, rank: int | None = None, what: str = "") -> tuple[Dim, ...]:
         """See `Typing`."""
