@@ -7,7 +7,7 @@ the one closed that has waited longest for its headers.
 
 import asyncio
 import os
-from typing import Any, cast
+from typing import Any
 
 RESERVED_FILES = 32
 """Files that the process may open beside connections, those accepted at once among them."""
@@ -73,23 +73,23 @@ def guarded(base: type[Any], connections: Connections) -> type[Any]:
         """A connection."""
 
         def connection_made(self, transport: Any) -> None:
-            cast("Any", super()).connection_made(transport)
+            base.connection_made(self, transport)
             connections.add(self)
 
         def data_received(self, data: bytes) -> None:
-            cast("Any", super()).data_received(data)
+            base.data_received(self, data)
             if self.cycle is not None and not self.cycle.response_complete:
                 connections.settle(self)
             elif not self.transport.is_closing():
                 connections.wait(self)
 
         def on_response_complete(self) -> None:
-            cast("Any", super()).on_response_complete()
+            base.on_response_complete(self)
             if not self.transport.is_closing():
                 connections.wait(self)
 
         def connection_lost(self, exc: Exception | None) -> None:
             connections.drop(self)
-            cast("Any", super()).connection_lost(exc)
+            base.connection_lost(self, exc)
 
     return Guarded
