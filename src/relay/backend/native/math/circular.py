@@ -34,6 +34,10 @@ PLACES = 1300
 """Bits of 2/pi after the point: float64 goes to 2 ** 1024."""
 
 
+FAR_BELOW = -6.0
+"""Down to here the normal probability of float32 is the exponential of a polynomial."""
+
+
 def arctangent_of_inverse(n: int, places: int) -> int:
     """`atan(1 / n)` in units of `2 ** -places`."""
     found, term, k = 0, (1 << places) // n, 1
@@ -290,21 +294,61 @@ def erfc(x: Lane, short: bool) -> Lane:
 def ndtr(x: Lane) -> Lane:
     """The probability that a normal number is below `x`.
 
-    That of float32 is 0 below -8, and within 4e-6 of its value above -6.
+    That of float32 is within 4e-6 of its value; the rare numbers below -6 are computed behind a branch.
     """
-    if x.short:
-        a = x.size()
-        held = held_below(a, 8.0)
-        tail = x.const(0.0).choose(a.compare("oge", 8.0), half_exp(held * held.polynomial(table.LOG_TAIL32)))
-    else:
-        tail = erfc_tail(x.size() * 0.5**0.5, short=False) * 0.5
+    a = x.size()
+    if not x.short:
+        tail = bell_tail(a)
+        return tail.choose(x.compare("olt", 0.0), 1.0 - tail)
+    code, held = x.code, held_below(a, 8.0)
+    near = half_exp(held * held.polynomial(table.LOG_TAIL32))
+    below, end, start = code.label(), code.label(), code.here
+    code.branch(code.is_any(x.compare("olt", FAR_BELOW)), below, end, likely=False)
+    code.block(below)
+    far = code.call(x.value.type, f"@{far_tail(x)}", [x.value, near.value], convention="")
+    assert far is not None
+    code.jump(end)
+    code.block(end)
+    (joined,) = code.join([([near.value], start), ([far], below)])
+    tail = x.like(joined)
     return tail.choose(x.compare("olt", 0.0), 1.0 - tail)
 
 
-def erfc_tail(a: Lane, short: bool) -> Lane:
-    """`1 - erf(a)` for `a >= 0`: a bell curve, times a rational function with a polynomial as its bump."""
-    a = held_below(a, 28.0)
+def far_tail(x: Lane) -> str:
+    """The name of the function that computes `ndtr` of float32 below -6, and passes on what is above."""
+    kind = x.value.type
+    name = f"relay.ndtr.{suffix(kind)}"
+
+    def make() -> Piece:
+        near = Value(kind, "%near")
+        code = Code(name, kind, [Value(kind, "%x"), near], "internal", "nounwind noinline cold")
+        with code.in_lanes(lanes_of(kind)):
+            number = Lane(x.program, code, Value(kind, "%x"))
+            tail = bell_tail(number.size()).choose(number.compare("olt", FAR_BELOW), number.like(near))
+        code.do(f"ret {tail.value}")
+        return code.piece()
+
+    x.program.share(name, make)
+    return name
+
+
+def bell_tail(a: Lane) -> Lane:
+    """The probability that a normal number is above `a >= 0`; 0 from 39 on."""
+    a = held_below(a, 39.0)
     square, rest = two_product(a, a)
+    return tail_of(a * 0.5**0.5, square * 0.5, rest * 0.5, a.short) * 0.5
+
+
+def erfc_tail(a: Lane, short: bool) -> Lane:
+    """`1 - erf(a)` for `a >= 0`."""
+    a = held_below(a, 28.0)
+    return tail_of(a, *two_product(a, a), short)
+
+
+def tail_of(a: Lane, square: Lane, rest: Lane, short: bool) -> Lane:
+    """`1 - erf(a)` from `a` and its square: a bell curve, times a rational function with a polynomial as its
+    bump.
+    """
     bump = (4.0 / (a + 2.0) - 1.0).polynomial(table.ERFCX32 if short else table.ERFCX64)
     above, left = fast_two_sum(bump.const(1.0), bump)
     return exp(-square, left - rest) * (above / a.fma(1.75, 1.0))

@@ -112,14 +112,15 @@ def half_exp(x: Lane) -> Lane:
 
 
 def expm1(x: Lane) -> Lane:
-    """`exp(x) - 1`, as exact near 0 as elsewhere."""
+    """`exp(x) - 1`, as exact near 0 as elsewhere; there it is `x`, whose half a subnormal number may lack."""
     held = clamp(x, -FRACTION[x.kind] - 3.0, EXP_RANGE[x.kind][1])
     high, low = LN2_PARTS[x.kind]
     whole, n = held.nearest(1 / LN2)
     r = whole.fma(-low, whole.fma(-high, held))
     half = power_of_two(n - 1)
     grown = (r * r).fma(r.polynomial(exp_rest(x)), r)
-    return (half.fma(grown, half - 0.5) * 2.0).signed(x)
+    found = (half.fma(grown, half - 0.5) * 2.0).signed(x)
+    return x.choose(x.size().compare("olt", 2.0 ** -(FRACTION[x.kind] + 2)), found)
 
 
 def frexp(x: Lane) -> tuple[Lane, Lane]:
