@@ -13,10 +13,10 @@ import numpy
 from relay.ir.expr import Expr
 from relay.op.base import Array, Numpy
 from relay.op.conversion import through_float64
-from relay.op.derivative import const_like, times
+from relay.op.derivative import tensor_type, times
 from relay.op.math import Smooth
 from relay.op.native import Scalars
-from relay.op.numeric import apply
+from relay.op.numeric import apply, computing_dtype, narrowed, scalar, widened
 from relay.op.registry import operator
 
 
@@ -87,14 +87,31 @@ class Ndtr(Smooth):
 
 def ndtr(np: Numpy, x: Array) -> Array:
     """The probability that a normally distributed number is below `x`, in float64."""
-    return 0.5 * erfc(np, x * -math.sqrt(0.5))
+    size = np.minimum(np.abs(x), END)
+    y = size * math.sqrt(0.5)
+    tail = 0.5 * _tail(np, y, _bell_of(np, size, 0.5))
+    near = 0.5 + 0.5 * _near_zero(np, x * math.sqrt(0.5))
+    return np.where(y <= 0.46875, near, np.where(x < 0, tail, 1.0 - tail))
 
 
 def _bell(x: Expr, height: float, rate: float = 1.0) -> Expr:
-    """`height * exp(-rate * x * x)`."""
-    return times(const_like(height, x), apply("exp", times(const_like(-rate, x), times(x, x))))
+    """`height * exp(-rate * x * x)`, where the rounding of the square is made up for.
+
+    What that is depends on the digits of `x` alone, so it has no derivative.
+    """
+    narrow = tensor_type(x).dtype
+    dtype = computing_dtype(narrow)
+    held = apply("clip", widened(x, narrow), a_min=-END, a_max=END)
+    top = times(apply("trunc", times(held, scalar(16, dtype))), scalar(1 / 16, dtype))
+    square = times(held, held)
+    rest = times(apply("subtract", held, top), apply("add", held, top))
+    error = apply("stop_gradient", apply("add", apply("subtract", times(top, top), square), rest))
+    factor = apply("subtract", scalar(height, dtype), times(scalar(height * rate, dtype), error))
+    return narrowed(times(factor, apply("exp", times(scalar(-rate, dtype), square))), narrow)
 
 
+END = 40.0
+"""Beyond this, `exp(-x * x / 2)` is 0 in every dtype."""
 _ERF_BELOW_HALF = (
     (
         3.16112374387056560e00,
@@ -157,7 +174,7 @@ def _erf(np: Numpy, x: Array) -> Array:
 def erfc(np: Numpy, x: Array) -> Array:
     """Erfc in float64 with an error of a few units in the last place."""
     y = np.abs(x)
-    tail = _tail(np, y)
+    tail = _tail(np, y, _bell_of(np, np.minimum(y, END), 1.0))
     return np.where(y <= 0.46875, 1.0 - _near_zero(np, x), np.where(x < 0, 2.0 - tail, tail))
 
 
@@ -166,12 +183,15 @@ def _near_zero(np: Numpy, x: Array) -> Array:
     return x * _quotient(np, *_ERF_BELOW_HALF, np.minimum(np.abs(x), 0.46875) ** 2)
 
 
-def _tail(np: Numpy, y: Array) -> Array:
-    """Erfc from 0.46875; it is 0 beyond 28.  The square of `y` is split, so that its exponential is exact."""
-    y = np.minimum(y, 28.0)
-    top = np.trunc(y * 16) / 16
-    bell = np.exp(-top * top) * np.exp((top - y) * (top + y))
-    z = 1.0 / np.square(np.maximum(y, 4.0))
+def _bell_of(np: Numpy, x: Array, rate: float) -> Array:
+    """`exp(-rate * x * x)`: the square is split, so that its exponential is exact."""
+    top = np.trunc(x * 16) / 16
+    return np.exp(-rate * top * top) * np.exp(rate * (top - x) * (top + x))
+
+
+def _tail(np: Numpy, y: Array, bell: Array) -> Array:
+    """Erfc from 0.46875, where the exponential of `-y * y` is given."""
+    z = 1.0 / np.square(np.clip(y, 4.0, 28.0))
     far = (1 / math.sqrt(math.pi) - z * _quotient(np, *_ERFC_TAIL, z)) * np.sqrt(z)
     return bell * np.where(y <= 4, _quotient(np, *_MIDDLE, np.minimum(y, 4.0)), far)
 

@@ -261,7 +261,7 @@ class Sigmoid(Smooth):
         return narrow(logistic(np, accumulator(data)), data.dtype)
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
-        return (times(y, apply("subtract", const_like(1, y), y)),)
+        return (times(y, apply("sigmoid", apply("negative", data))),)
 
     def native(self, b: Scalars, data: Any) -> Any:
         return b.function("sigmoid", data)

@@ -122,7 +122,15 @@ class Tanh(Smooth):
     ufunc = "tanh"
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
-        return (apply("subtract", const_like(1, y), times(y, y)),)
+        """`1 - y * y` as `4 * s * (1 - s)` with `s = sigmoid(-2 * abs(x))`, which does not cancel.
+
+        The absolute value is a choice: all derivatives of the one that is chosen at 0 are right.
+        """
+        below = apply("less", data, const_like(0, data))
+        share = apply(
+            "sigmoid", times(data, apply("where", below, const_like(2, data), const_like(-2, data)))
+        )
+        return (times(times(const_like(4, y), share), apply("subtract", const_like(1, y), share)),)
 
     def native(self, b: Scalars, data: Any) -> Any:
         return b.function("tanh", data)
@@ -142,7 +150,7 @@ class Asin(Smooth):
     domain = (-1, 1)
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
-        return (apply("rsqrt", apply("subtract", const_like(1, data), times(data, data))),)
+        return (_steepness(data),)
 
     def native(self, b: Scalars, data: Any) -> Any:
         return b.function("asin", data)
@@ -162,7 +170,7 @@ class Acos(Smooth):
     domain = (-1, 1)
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
-        steepness = apply("rsqrt", apply("subtract", const_like(1, data), times(data, data)))
+        steepness = _steepness(data)
         return (apply("negative", steepness),)
 
     def native(self, b: Scalars, data: Any) -> Any:
@@ -182,7 +190,8 @@ class Atan(Smooth):
     ufunc = "arctan"
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
-        return (apply("divide", const_like(1, data), apply("add", const_like(1, data), times(data, data))),)
+        inverse = _inverse_length(data)
+        return (times(inverse, inverse),)
 
     def native(self, b: Scalars, data: Any) -> Any:
         return b.function("atan", data)
@@ -201,7 +210,7 @@ class Asinh(Smooth):
     ufunc = "arcsinh"
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
-        return (apply("rsqrt", apply("add", times(data, data), const_like(1, data))),)
+        return (_inverse_length(data),)
 
     def native(self, b: Scalars, data: Any) -> Any:
         return b.function("asinh", data)
@@ -221,7 +230,9 @@ class Acosh(Smooth):
     domain = (1, math.inf)
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
-        return (apply("rsqrt", apply("subtract", times(data, data), const_like(1, data))),)
+        one = const_like(1, data)
+        roots = [apply("rsqrt", apply(name, data, one)) for name in ("subtract", "add")]
+        return (times(*roots),)
 
     def native(self, b: Scalars, data: Any) -> Any:
         return b.function("acosh", data)
@@ -241,8 +252,23 @@ class Atanh(Smooth):
     domain = (-1, 1)
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
-        one = const_like(1, data)
-        return (apply("divide", one, apply("subtract", one, times(data, data))),)
+        return (apply("divide", const_like(1, data), _rest_of_square(data)),)
 
     def native(self, b: Scalars, data: Any) -> Any:
         return b.function("atanh", data)
+
+
+def _rest_of_square(x: Expr) -> Expr:
+    """`1 - x * x` as a product, whose factors are exact near 1."""
+    one = const_like(1, x)
+    return times(apply("subtract", one, x), apply("add", one, x))
+
+
+def _steepness(x: Expr) -> Expr:
+    """`1 / sqrt(1 - x * x)`."""
+    return apply("rsqrt", _rest_of_square(x))
+
+
+def _inverse_length(x: Expr) -> Expr:
+    """`1 / sqrt(1 + x * x)`, where the square may overflow."""
+    return apply("divide", const_like(1, x), apply("hypot", x, const_like(1, x)))

@@ -10,14 +10,14 @@ from typing import Any, Literal
 from relay.ir.expr import Expr
 from relay.op.base import FLOATING, Array, Numpy, sample
 from relay.op.conversion import accumulator, accumulator_name, through_float64
-from relay.op.derivative import const_like, times
+from relay.op.derivative import const_like, tensor_type, times
 from relay.op.error_function import ndtr
 from relay.op.family import Elementwise, family
 from relay.op.kind import Derivative, Precision
 from relay.op.math import REAL, logistic
 from relay.op.native import Scalars
 from relay.op.nn.activation import where_positive
-from relay.op.numeric import apply, narrow
+from relay.op.numeric import apply, computing_dtype, narrow, narrowed, scalar, widened
 from relay.op.registry import operator
 
 CUBE = 0.044715
@@ -71,7 +71,7 @@ class Gelu(LinearUnit):
     samples = (*REAL, sample("3x5 float32", approximate="tanh"), sample("4 bfloat16", approximate="tanh"))
 
     def value(self, np: Numpy, x: Array) -> Array:
-        return through_float64(partial(self._exact, np), x)
+        return through_float64(partial(self._exact, np), _not_infinite(np, x))
 
     def _exact(self, np: Numpy, x: Array) -> Array:
         if self.approximate == "tanh":
@@ -79,6 +79,7 @@ class Gelu(LinearUnit):
         return x * ndtr(np, x)
 
     def scalar(self, b: Scalars, x: Any) -> Any:
+        x = _not_below(b, x, -FAR)
         if self.approximate == "tanh":
             bend = b.add(b.multiply(b.multiply(x, x), b.const(CUBE, x)), b.const(1, x))
             inner = b.multiply(b.multiply(x, b.const(math.sqrt(8 / math.pi), x)), bend)
@@ -86,18 +87,20 @@ class Gelu(LinearUnit):
         return b.multiply(x, b.function("ndtr", x))
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr]:
-        """The probability, plus `x` times its density."""
-        square = times(data, data)
-        if self.approximate == "tanh":
-            slope, third = (const_like(v * math.sqrt(8 / math.pi), data) for v in (1, CUBE))
-            share = apply("sigmoid", times(data, apply("add", slope, times(third, square))))
-            rise = apply("add", slope, times(const_like(3, data), times(third, square)))
-            rest = apply("subtract", const_like(1, data), share)
-            return (_add(share, times(times(times(share, rest), data), rise)),)
-        bell = apply("exp", times(square, const_like(-0.5, data)))
-        return (
-            _add(apply("ndtr", data), times(times(data, bell), const_like(1 / math.sqrt(2 * math.pi), data))),
-        )
+        """The probability, plus `x` times its density; for `tanh` the share, and `x` times its rise."""
+        dtype = tensor_type(data).dtype
+        wide, x = computing_dtype(dtype), widened(data, dtype)
+        if self.approximate == "none":
+            held = _held_to(FAR, x)
+            bell = apply("exp", times(times(held, held), scalar(-0.5, wide)))
+            rise = times(times(held, bell), scalar(1 / math.sqrt(2 * math.pi), wide))
+            return (narrowed(_add(apply("ndtr", x), rise), dtype),)
+        x = _held_to(30.0, x)
+        slope, third = (scalar(v * math.sqrt(8 / math.pi), wide) for v in (1, CUBE))
+        bend = times(third, times(x, x))
+        inner, rise = times(x, apply("add", slope, bend)), apply("add", slope, times(scalar(3, wide), bend))
+        share, rest = apply("sigmoid", inner), apply("sigmoid", apply("negative", inner))
+        return (narrowed(times(share, _add(scalar(1, wide), times(times(rest, x), rise))), dtype),)
 
 
 @operator("nn.silu")
@@ -113,18 +116,21 @@ class Silu(LinearUnit):
     samples = (*REAL, sample("3x5 float32", alpha=1.702))
 
     def value(self, np: Numpy, x: Array) -> Array:
+        x = _not_infinite(np, x)
         return x * logistic(np, x * x.dtype.type(self.alpha))
 
     def scalar(self, b: Scalars, x: Any) -> Any:
+        x = _not_below(b, x, -FAR) if self.alpha > 0 else x
         inner = x if self.alpha == 1 else b.multiply(x, b.const(self.alpha, x))
         return b.multiply(x, b.function("sigmoid", inner))
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr]:
-        """`s * (1 + alpha * x * (1 - s))` with the sigmoid `s`."""
-        inner = times(data, const_like(self.alpha, data))
-        share = apply("sigmoid", inner)
-        rest = apply("subtract", const_like(1, data), share)
-        return (times(share, _add(const_like(1, data), times(inner, rest))),)
+        """`s * (1 + alpha * x * (1 - s))` with the sigmoid `s`; `1 - s` is that of `-alpha * x`."""
+        dtype = tensor_type(data).dtype
+        wide = computing_dtype(dtype)
+        inner = _held_to(FAR, times(widened(data, dtype), scalar(self.alpha, wide)))
+        share, rest = apply("sigmoid", inner), apply("sigmoid", apply("negative", inner))
+        return (narrowed(times(share, _add(scalar(1, wide), times(inner, rest))), dtype),)
 
 
 @operator("nn.softplus")
@@ -140,12 +146,14 @@ class Softplus(LinearUnit):
 
     def value(self, np: Numpy, x: Array) -> Array:
         inner = x * x.dtype.type(self.beta)
-        return (np.maximum(inner, 0) + np.log1p(np.exp(-np.abs(inner)))) / x.dtype.type(self.beta)
+        return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(inner))) / x.dtype.type(self.beta)
 
     def scalar(self, b: Scalars, x: Any) -> Any:
-        inner = x if self.beta == 1 else b.multiply(x, b.const(self.beta, x))
-        found = b.function("softplus", inner)
-        return found if self.beta == 1 else b.multiply(found, b.const(1 / self.beta, x))
+        if self.beta == 1:
+            return b.function("softplus", x)
+        inner = b.function("fabs", b.multiply(x, b.const(self.beta, x)))
+        rest = b.multiply(b.function("softplus", b.negative(inner)), b.const(1 / self.beta, x))
+        return b.add(b.function("maximum", x, b.const(0, x)), rest)
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr]:
         """`sigmoid(beta * x)`."""
@@ -161,11 +169,13 @@ class Mish(LinearUnit):
     """
 
     def value(self, np: Numpy, x: Array) -> Array:
+        x = _not_infinite(np, x)
         e = np.exp(-np.abs(x))
         above, least = np.where(x < 0, e * (e + 2), 1 + 2 * e), np.where(x < 0, 2, 2 * e * e)
         return x * (above / (above + least))
 
     def scalar(self, b: Scalars, x: Any) -> Any:
+        x = _not_below(b, x, -FAR)
         e, below = b.function("exp", b.negative(b.function("fabs", x))), b.compare("lt", x, b.const(0, x))
         twice = b.add(e, e)
         above = b.add(twice, b.select(below, b.multiply(e, e), b.const(1, x)))
@@ -173,10 +183,13 @@ class Mish(LinearUnit):
         return b.multiply(x, b.divide(above, b.add(above, least)))
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr]:
-        """`t + x * (1 - t * t) * sigmoid(x)` with `t = tanh(softplus(x))`."""
-        t = apply("tanh", apply("nn.softplus", data))
-        bend = apply("subtract", const_like(1, data), times(t, t))
-        return (_add(t, times(times(data, bend), apply("sigmoid", data))),)
+        """`t + x * (1 - t * t) * sigmoid(x)` with `t = tanh(s)`, `s = softplus(x)`; `1 - t * t` is
+        `2 * sigmoid(-2 * s) * (1 + t)`.
+        """
+        grown = apply("nn.softplus", data)
+        t, share = apply("tanh", grown), apply("sigmoid", times(const_like(-2, data), grown))
+        bend = times(times(const_like(2, data), share), apply("add", const_like(1, data), t))
+        return (_add(t, times(times(_held_to(FAR, data), bend), apply("sigmoid", data))),)
 
 
 @family
@@ -267,11 +280,17 @@ class HardSigmoid(LinearUnit):
     beta: float = 0.5
     samples = (*REAL, sample("3x5 float32", alpha=0.2))
 
+    @property
+    def _start(self) -> float:
+        """`beta / alpha`: next to where the line is 0, the sum with it is exact."""
+        return self.beta / self.alpha
+
     def value(self, np: Numpy, x: Array) -> Array:
-        return np.clip(x * x.dtype.type(self.alpha) + x.dtype.type(self.beta), 0, 1)
+        slope, start = (x.dtype.type(v) for v in (self.alpha, self._start))
+        return np.clip((x + start) * slope, 0, 1)
 
     def scalar(self, b: Scalars, x: Any) -> Any:
-        line = b.add(b.multiply(x, b.const(self.alpha, x)), b.const(self.beta, x))
+        line = b.multiply(b.add(x, b.const(self._start, x)), b.const(self.alpha, x))
         return _held(b, line, 1)
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr]:
@@ -292,16 +311,36 @@ class HardSwish(LinearUnit):
     element_cost = 1
 
     def value(self, np: Numpy, x: Array) -> Array:
-        return x * (np.clip(x + 3, 0, 6) / 6)
+        return np.maximum(x, -3) * (np.clip(x + 3, 0, 6) / 6)
 
     def scalar(self, b: Scalars, x: Any) -> Any:
+        x = _not_below(b, x, -3)
         return b.multiply(x, b.multiply(_held(b, b.add(x, b.const(3, x)), 6), b.const(1 / 6, x)))
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr]:
         """0 below -3, 1 above 3, and a line between."""
-        line = _add(times(data, const_like(1 / 3, data)), const_like(0.5, data))
+        line = times(_add(data, const_like(1.5, data)), const_like(1 / 3, data))
         upper = apply("where", apply("less", data, const_like(3, data)), line, const_like(1, data))
         return (apply("where", apply("less_equal", data, const_like(-3, data)), const_like(0, data), upper),)
+
+
+FAR = 1000.0
+"""Beyond this, the exponential of the negative is 0 in every dtype."""
+
+
+def _not_infinite(np: Numpy, x: Array) -> Array:
+    """`x`, where it is infinite and negative a finite number: what it is multiplied with is 0."""
+    return np.where(x == -math.inf, x.dtype.type(-FAR), x)
+
+
+def _not_below(b: Scalars, x: Any, low: float) -> Any:
+    """`x` or a bound, if that is greater; NaN stays."""
+    return b.select(b.compare("lt", x, b.const(low, x)), b.const(low, x), x)
+
+
+def _held_to(high: float, x: Expr) -> Expr:
+    """`x` between bounds: what it is multiplied with is 0 beyond them."""
+    return apply("clip", x, a_min=-high, a_max=high)
 
 
 def _held(b: Scalars, x: Any, high: float) -> Any:
