@@ -14,11 +14,11 @@ from relay.ir.module import IRModule
 from relay.ir.type import TensorType, Type
 from relay.op.base import ANY_NUMBER, FLOATING, NUMERIC, Array, Domain, Numpy, sample
 from relay.op.conversion import accumulator, accumulator_name, through_wide
-from relay.op.derivative import broadcast_like, const_like, times, unbroadcast, written
+from relay.op.derivative import broadcast_like, const_like, tensor_type, times, unbroadcast, written
 from relay.op.family import Broadcast
 from relay.op.kind import Derivative, Precision
 from relay.op.native import Loops, Scalars
-from relay.op.numeric import apply, narrow
+from relay.op.numeric import apply, computing_dtype, narrow, narrowed, scalar, widened
 from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.traced import may_hold, require
@@ -172,24 +172,63 @@ class Power(Arithmetic):
         return through_wide(partial(_power, np), lhs, rhs)
 
     def partials(self, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
-        return self.by_base(lhs, rhs), times(y, apply("log", _one_where_zero(lhs, lhs)))
+        """By the exponent, `y * log(x)`; 0 where `x` is 0, unless the power is infinite."""
+        is_still = apply("logical_and", _is(lhs, 0), apply("greater_equal", rhs, const_like(0, rhs)))
+        base = apply("where", is_still, const_like(1, lhs), lhs)
+        return self.by_base(y, lhs, rhs), times(y, apply("log", base))
 
-    def by_base(self, x: Expr, n: Expr) -> Expr:
-        """`n * x ** (n - 1)`; 0 where `n` is 0, even at `x = 0`."""
-        if isinstance(n, Constant) and n.is_scalar and n.value:
+    def by_base(self, y: Expr, x: Expr, n: Expr) -> Expr:
+        """`n * x ** (n - 1)`; 0 where `n` is 0, even at `x = 0`.
+
+        An exponent that `n - 1` rounds to would make the power another, so there it is `x ** n / x`.
+        """
+        one = const_like(1, n)
+        if isinstance(n, Constant) and n.is_scalar and n.value and _is_exact(n.value):
             return times(n, x if n.value == 2 else apply("power", x, const_like(float(n.value) - 1, n)))
-        base = _one_where_zero(x, x, also=n)
-        return times(n, apply("power", base, apply("subtract", n, const_like(1, n))))
+        less = apply("subtract", n, one)
+        is_exact = apply(
+            "logical_and",
+            apply("equal", apply("subtract", n, less), one),
+            apply("equal", apply("add", less, one), n),
+        )
+        is_exact = apply("logical_or", is_exact, _is(x, 0))
+        is_nothing = apply("logical_and", _is(n, 0), apply("isinf", apply("divide", one, x)))
+        base = apply("where", is_nothing, const_like(1, x), x)
+        steps = apply("power", base, apply("where", is_exact, less, n))
+        return apply("divide", times(n, steps), apply("where", is_exact, one, base))
 
     def native(self, b: Loops, lhs: Any, rhs: Any) -> Any:
         return b.function("pow", lhs, rhs) if is_float(lhs.dtype) else _integer_power(b, lhs, rhs)
 
 
-def _one_where_zero(x: Expr, like: Expr, also: Expr | None = None) -> Expr:
-    """`x` with 1 where it is 0 (and `also` is); both have the dtype of `like`."""
+def _is_exact(n: Any) -> bool:
+    """Whether `n - 1` is not rounded."""
+    less = n - n.dtype.type(1)
+    return bool(less + n.dtype.type(1) == n and n - less == 1)
+
+
+def _is(x: Expr, value: float) -> Expr:
+    """Whether an element is a number."""
+    return apply("equal", x, const_like(value, x))
+
+
+def _one_where_zero(x: Expr, like: Expr) -> Expr:
+    """`x` with 1 where it is 0; it has the dtype of `like`."""
     zero = apply("equal", x, const_like(0, like))
-    zero = zero if also is None else apply("logical_and", zero, apply("equal", also, const_like(0, like)))
     return apply("where", zero, const_like(1, like), x)
+
+
+def _scaled(x: Expr, y: Expr) -> tuple[Expr, Expr, Expr, Expr]:
+    """Two numbers over the size of the greater, their length, and that size; lengths of 0 are 1.
+
+    The size drops out of the derivatives that are computed from these, so it has none itself.
+    """
+    one = const_like(1, x)
+    size = apply("maximum", apply("abs", x), apply("abs", y))
+    is_end = apply("logical_or", apply("equal", size, const_like(0, x)), apply("isinf", size))
+    size = apply("stop_gradient", apply("where", is_end, one, size))
+    u, v = apply("divide", x, size), apply("divide", y, size)
+    return u, v, _one_where_zero(apply("hypot", u, v), x), size
 
 
 def _integer_power(b: Loops, x: Any, y: Any) -> Any:
@@ -300,9 +339,10 @@ class Atan2(Arithmetic):
     samples = FLOAT_PAIRS
 
     def partials(self, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
-        square = apply("add", times(lhs, lhs), times(rhs, rhs))
-        square = _one_where_zero(square, lhs)
-        return apply("divide", rhs, square), apply("negative", apply("divide", lhs, square))
+        up, right, length, size = _scaled(lhs, rhs)
+        square = times(length, length)
+        by_lhs, by_rhs = (apply("divide", apply("divide", v, square), size) for v in (right, up))
+        return by_lhs, apply("negative", by_rhs)
 
     def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
         return b.function("atan2", lhs, rhs)
@@ -324,8 +364,8 @@ class Hypot(Arithmetic):
         return narrow(np.hypot(accumulator(lhs), accumulator(rhs)), lhs.dtype)
 
     def partials(self, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
-        length = _one_where_zero(y, lhs)
-        return apply("divide", lhs, length), apply("divide", rhs, length)
+        x, z, length, _ = _scaled(lhs, rhs)
+        return apply("divide", x, length), apply("divide", z, length)
 
     def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
         x, y = (b.function("fabs", b.cast(v, accumulator_name(v.dtype))) for v in (lhs, rhs))
@@ -354,9 +394,12 @@ class LogAddExp(Arithmetic):
         return narrow(np.logaddexp(accumulator(lhs), accumulator(rhs)), lhs.dtype)
 
     def partials(self, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
-        same = apply("equal", lhs, rhs)
-        apart = apply("where", same, const_like(0, lhs), apply("subtract", lhs, rhs))
-        return apply("sigmoid", apart), apply("sigmoid", apply("negative", apart))
+        dtype = tensor_type(lhs).dtype
+        x, z = (widened(v, dtype) for v in (lhs, rhs))
+        zero = scalar(0, computing_dtype(dtype))
+        apart = apply("where", apply("equal", x, z), zero, apply("subtract", x, z))
+        shares = [apply("sigmoid", v) for v in (apart, apply("negative", apart))]
+        return narrowed(shares[0], dtype), narrowed(shares[1], dtype)
 
     def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
         x, y = (b.cast(v, accumulator_name(v.dtype)) for v in (lhs, rhs))

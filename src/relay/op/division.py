@@ -15,11 +15,11 @@ from relay.ir.expr import Expr
 from relay.ir.type import TensorType, Type
 from relay.op.arithmetic import INFINITE, Arithmetic, Tangents
 from relay.op.base import Array, Domain, Numpy, sample
-from relay.op.conversion import NUMPY_ARITHMETIC, accumulator_name, through_wide
+from relay.op.conversion import NUMPY_ARITHMETIC, accumulator, accumulator_name, through_wide
 from relay.op.derivative import const_like, times, unbroadcast
 from relay.op.kind import Derivative, Precision
 from relay.op.native import Scalars
-from relay.op.numeric import apply
+from relay.op.numeric import apply, narrow
 from relay.op.registry import operator
 from relay.op.traced import require
 
@@ -137,6 +137,14 @@ def _floor_quotient(b: Scalars, x: Any, y: Any) -> Any:
     return b.select(b.compare("eq", y, zero), whole, found)
 
 
+def _truncated_quotient(b: Scalars, x: Any, y: Any) -> Any:
+    """The quotient of floats rounded towards 0: from the remainder, so that it is exact."""
+    quotient, rest = b.divide(x, y), b.remainder(x, y)
+    whole = b.function("copysign", b.function("rint", b.divide(b.subtract(x, rest), y)), quotient)
+    is_finite = b.compare("lt", b.function("fabs", quotient), b.const(inf, x))
+    return b.select(is_finite, whole, quotient)
+
+
 @operator("divide")
 class Divide(Division):
     """`x / y`; on integers rounded towards 0.
@@ -152,9 +160,9 @@ class Divide(Division):
     derivative = Derivative.RULES
 
     def vjp(self, g: Expr, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
-        by_lhs = apply("divide", g, rhs)
-        by_rhs = apply("negative", times(by_lhs, y))
-        return unbroadcast(by_lhs, lhs, y), unbroadcast(by_rhs, rhs, y)
+        """The second divides the quotient: a factor `g / rhs` may overflow where that is 0."""
+        by_rhs = apply("negative", times(g, apply("divide", y, rhs)))
+        return unbroadcast(apply("divide", g, rhs), lhs, y), unbroadcast(by_rhs, rhs, y)
 
     def jvp(self, dxs: Tangents, y: Expr, lhs: Expr, rhs: Expr) -> Expr:
         above, below = dxs
@@ -199,11 +207,14 @@ class TruncDivide(Division):
     derivative = Derivative.ZERO
 
     def floating(self, np: Numpy, lhs: Array, rhs: Array) -> Array:
-        return np.trunc(np.divide(lhs, rhs))
+        x, y = accumulator(lhs), accumulator(rhs)
+        quotient = np.divide(x, y)
+        whole = np.rint(np.divide(x - np.fmod(x, y), y))
+        exact = np.where(np.isfinite(quotient), np.copysign(whole, quotient), quotient)
+        return narrow(exact, lhs.dtype)
 
     def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
-        found = b.divide(lhs, rhs)
-        return found if is_integer(lhs.dtype) else b.function("trunc", found)
+        return b.divide(lhs, rhs) if is_integer(lhs.dtype) else _by_wide(b, _truncated_quotient, lhs, rhs)
 
 
 class Remainder(Division):
