@@ -58,7 +58,7 @@ def distances(value: Any, right: Any, scale: Any = None) -> Any:
     wanted, actual = to_long(right), value.astype(Long)
     with np.errstate(all="ignore"):
         wanted, actual = (np.clip(x, -beyond, beyond) for x in (wanted, actual))
-        size = np.abs(wanted) if scale is None else np.maximum(np.abs(wanted), to_long(scale))
+        size = np.abs(wanted) if scale is None else np.fmax(np.abs(wanted), np.abs(to_long(scale)))
         away = np.abs(actual - wanted) / unit(size, value.dtype)
     lost = np.isnan(actual) != np.isnan(wanted)
     away = np.where(lost, np.inf, np.where(np.isnan(wanted), 0, away))

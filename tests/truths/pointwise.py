@@ -1,6 +1,6 @@
 """Truths of functions of one number or of several, from formulas in mpmath."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import copysign
 from typing import Any
 
@@ -24,10 +24,11 @@ def pointwise(
     *slopes: Formula,
     at: Sequence[Any] = (),
     at_infinity: Formula | None = None,
+    at_zero: Formula | None = None,
     dtypes: Iterable[str] = DTYPES,
-    ulps: float = ULPS,
-    slope_ulps: float = ULPS,
-    narrow_ulps: float | None = None,
+    ulps: float | Mapping[str, float] = ULPS,
+    slope_ulps: float | Mapping[str, float] = ULPS,
+    slope_scale: Formula | None = None,
     operands: int = 1,
     **attrs: Any,
 ) -> None:
@@ -36,49 +37,66 @@ def pointwise(
     A formula may give a complex number, which is NaN, and None, which is not compared; so is a pole at -0.
     Where an operand is infinite, a function of one number has its limit, or what `at_infinity` gives in place
     of each formula; one of several is compared if there is an `at_infinity`, its derivatives are not.
-    `narrow_ulps` bounds derivatives of the dtypes that are narrower than float32.
+    `at_zero` gives values where an operand is 0 of either sign; it and the `at_infinity` of several are given
+    Python's floats.  Bounds may differ by dtype; `slope_scale` is the size that derivatives are rounded
+    relative to where their terms cancel.
     """
 
     def cases(long: bool) -> Iterator[Case]:
         for dtype in dtypes:
             points = (line(dtype, at, long),) if operands == 1 else plane(dtype, at, long)
-            lenient = slope_ulps if narrow_ulps is None or dtype in ("float32", "float64") else narrow_ulps
+            scales = (
+                None
+                if slope_scale is None
+                else _computed(slope_scale, points, at_infinity, None, is_slope=True)
+            )
             yield Case(
                 points,
-                _computed(value, points, at_infinity, is_slope=False),
-                tuple([_computed(f, points, at_infinity, is_slope=True) for f in slopes]) if slopes else None,
+                _computed(value, points, at_infinity, at_zero, is_slope=False),
+                tuple([_computed(f, points, at_infinity, None, is_slope=True) for f in slopes])
+                if slopes
+                else None,
                 attrs,
-                ulps=ulps,
-                slope_ulps=lenient,
+                ulps=_of_dtype(ulps, dtype),
+                slope_ulps=_of_dtype(slope_ulps, dtype),
+                slope_scales=None if scales is None else (scales,) * len(slopes),
             )
 
     TRUTHS.setdefault(name, []).append(cases)
 
 
-def _computed(f: Formula, points: Sequence[Any], at_infinity: Formula | None, is_slope: bool) -> Any:
+def _of_dtype(ulps: float | Mapping[str, float], dtype: str) -> float:
+    """Return the bound of a dtype."""
+    return ulps.get(dtype, ULPS) if isinstance(ulps, Mapping) else ulps
+
+
+def _computed(
+    f: Formula, points: Sequence[Any], at_infinity: Formula | None, at_zero: Formula | None, is_slope: bool
+) -> Any:
     """Evaluate a formula at points."""
     columns = [[float(x) for x in p] for p in points]
+    right = np.empty(len(columns[0]), object)
     with mp.workprec(PRECISION):
-        rows = [_at(f, xs, at_infinity, is_slope) for xs in zip(*columns, strict=True)]
-    right = np.empty(len(rows), object)
-    right[:] = rows
+        right[:] = [_at(f, xs, at_infinity, at_zero, is_slope) for xs in zip(*columns, strict=True)]
     return right
 
 
-def _at(f: Formula, xs: Sequence[float], at_infinity: Formula | None, is_slope: bool) -> Any:
+def _at(
+    f: Formula, xs: Sequence[float], at_infinity: Formula | None, at_zero: Formula | None, is_slope: bool
+) -> Any:
     """Evaluate a formula at one point."""
     numbers = [mp.mpf(x) for x in xs]
     if all(map(mp.isfinite, numbers)):
+        if at_zero is not None and 0 in xs:
+            return at_zero(*xs)
         y = f(*numbers)
         is_open = y is not None and mp.isinf(y) and any(x == 0 and copysign(1, x) < 0 for x in xs)
         return None if is_open else y
     if len(xs) > 1:
         return None if is_slope or at_infinity is None else at_infinity(*xs)
     if mp.isnan(numbers[0]):
-        return mp.nan
-    if at_infinity is not None:
-        return at_infinity(*numbers)
-    return _limit(f, numbers[0])
+        return _nan_or_open(f) if is_slope else mp.nan
+    return _limit(f, numbers[0]) if at_infinity is None else at_infinity(*numbers)
 
 
 def _limit(f: Formula, x: Any) -> Any:
@@ -87,4 +105,13 @@ def _limit(f: Formula, x: Any) -> Any:
         y = f(x)
     except (ValueError, ArithmeticError, NotImplementedError):
         y = mp.nan
-    return f(mp.sign(x) * FAR) if mp.isnan(y) else y
+    return f(mp.sign(x) * FAR) if y is not None and mp.isnan(y) else y
+
+
+def _nan_or_open(slope: Formula) -> Any:
+    """Return NaN, or None where a derivative chooses between numbers: there it is open."""
+    try:
+        y = slope(mp.nan)
+    except (ValueError, ArithmeticError, NotImplementedError, TypeError):
+        y = mp.nan
+    return mp.nan if y is not None and mp.isnan(y) else None

@@ -1,7 +1,6 @@
 """Programs that compute the cases of truths, and what their results are away from the right ones."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,20 +11,13 @@ from relay.ir.dtype import dtype_name
 from relay.ir.expr import Call, Expr, Function, GlobalVar, Grad, Op, Tuple, TupleGetItem, Var
 from relay.ir.module import IRModule
 from relay.op.arrays import array_type
+from relay.op.kind import Derivative
+from relay.op.registry import registry
 from truths.base import TRUTHS, Case
 from truths.distance import distances, is_apart
 
 SHOWN = 6
 """Elements that a message names."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A case in a program: the operator, its parameters and the places of its results."""
-
-    name: str
-    case: Case
-    arguments: list[Any]
 
 
 def cases_of(names: Sequence[str], long: bool) -> list[tuple[str, Case]]:
@@ -36,11 +28,18 @@ def cases_of(names: Sequence[str], long: bool) -> list[tuple[str, Case]]:
 def failures(names: Sequence[str], long: bool = False) -> list[str]:
     """Return a line for each result of some operators that is too far from the truth."""
     cases = cases_of(names, long)
-    lines = [line for program in ("debug", "native") for line in _run(program, cases)]
+    lines = [f"{name}: no case has derivatives" for name in names if _lacks_slopes(name, cases)]
+    lines += [line for program in ("debug", "native") for line in _run(program, cases)]
     more = [(name, case) for name, case in cases if case.threads != (1,)]
     for threads in sorted({n for _, case in more for n in case.threads} - {1}):
         lines += _run("native", [(name, case) for name, case in more if threads in case.threads], threads)
     return lines
+
+
+def _lacks_slopes(name: str, cases: Sequence[tuple[str, Case]]) -> bool:
+    """Return whether an operator is differentiable, and no case of it has derivatives."""
+    is_compared = any(other == name and case.slopes is not None for other, case in cases)
+    return registry[name].derivative is not Derivative.ZERO and not is_compared
 
 
 def _run(executor: str, cases: Sequence[tuple[str, Case]], threads: int = 1) -> Iterator[str]:

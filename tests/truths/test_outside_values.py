@@ -16,18 +16,18 @@ from relay.op.kind import Derivative
 from relay.op.registry import operator, registry
 from truths.base import TRUTHS
 from truths.pointwise import pointwise
-from truths.programs import cases_of, failures
+from truths.programs import failures
 
 HERE = Path(__file__).parent
 WITHOUT_TRUTH = frozenset((HERE / "without_truth.txt").read_text().split())
 """Operators that have none yet; the aim is none."""
-FAMILIES = ("arrays", "attention", "elementwise", "integers", "reductions")
-"""The modules of this folder that declare truths."""
+MODULES = sorted(path.stem for path in HERE.glob("*.py") if not path.stem.startswith("test_"))
+"""The modules of this folder, of which most declare truths."""
 AT_ONCE = 8
 """Operators that one program computes."""
 
-for family in FAMILIES:
-    import_module(f"truths.{family}")
+for module in MODULES:
+    import_module(f"truths.{module}")
 
 
 def batches(names: Iterable[str]) -> list[Any]:
@@ -58,12 +58,6 @@ def test_truths_are_of_operators() -> None:
     assert sorted(set(TRUTHS) - set(registry)) == []
 
 
-@pytest.mark.parametrize("name", TRUTHS)
-def test_a_differentiable_operator_has_a_truth_of_its_derivative(name: str) -> None:
-    if registry[name].derivative is not Derivative.ZERO:
-        assert any(case.slopes for _, case in cases_of([name], long=False))
-
-
 def test_the_gate_stops_a_naive_formula(monkeypatch: pytest.MonkeyPatch) -> None:
     def value(x: Any) -> Any:
         root = mp.sqrt(x * x + 4)
@@ -92,7 +86,7 @@ def test_the_gate_stops_a_naive_formula(monkeypatch: pytest.MonkeyPatch) -> None
             return (relay.divide(y, root),)
 
     monkeypatch.setitem(TRUTHS, "naive.smooth_relu", [])
-    assert failures(["naive.smooth_relu"]) == []
+    assert failures(["naive.smooth_relu"]) == ["naive.smooth_relu: no case has derivatives"]
     pointwise("naive.smooth_relu", value, slope, dtypes=("float32",))
     lines = failures(["naive.smooth_relu"])
     titles = [line.split(" of float32")[0] for line in lines]
