@@ -25,7 +25,8 @@ def exact(x: Any) -> Any:
     if not is_floating(array):
         return array
     numbers = np.empty(array.shape, object)
-    numbers[...] = np.frompyfunc(lambda v: mp.mpf(float(v)), 1, 1)(array.astype("float64"))
+    with np.errstate(invalid="ignore"):
+        numbers[...] = np.frompyfunc(lambda v: mp.mpf(float(v)), 1, 1)(array.astype("float64"))
     return numbers
 
 
@@ -122,10 +123,10 @@ def _differences(f: Callable[[Any], Any], x: Any, weights: Any) -> Any:
 
 
 def _change(up: Any, down: Any, weights: Any) -> Any:
-    """Return the weighed sum of the changes of results; infinite ones that stay the same do not change."""
+    """Return the weighed sum of the changes of results; infinite ones that stay, and NaN, do not change."""
     terms = [mp.mpf(0)]
     for above, below, ws in zip(*map(_leaves, (up, down, weights)), strict=True):
         if ws is not None:
             parts = [np.asarray(v).ravel() for v in (above, below, ws)]
-            terms += [(a - b) * float(w) for a, b, w in zip(*parts, strict=True) if a != b]
+            terms += [(a - b) * float(w) for a, b, w in zip(*parts, strict=True) if a != b and a == a]
     return mp.fsum(terms)
