@@ -45,6 +45,7 @@ def computed(
     fixed: Sequence[int] = (),
     threads: Sequence[int] = (1,),
     has_slopes: bool = True,
+    is_normwise: bool = False,
     result_dtypes: Any = None,
     **attrs: Any,
 ) -> Case:
@@ -52,6 +53,7 @@ def computed(
 
     The formula takes arrays of mpmath's numbers (`dtype=object`), and integers and booleans as they are.
     `scale` is a formula too, and `slope_scales` one that gives a tuple of a scale or None for each operand.
+    With `is_normwise`, rounding is relative to the greatest of the results, or of an operand's derivatives.
     `has_slopes=False` is for operators without a derivative, or operands at which they have none.
     """
     with mp.workprec(PRECISION):
@@ -66,12 +68,29 @@ def computed(
             slopes = tuple(
                 [None if i in fixed else _slopes(f, numbers, i, weights) for i in range(len(numbers))]
             )
+        sizes = None if scale is None else scale(*numbers)
+        slope_sizes = None if slope_scales is None else slope_scales(*numbers)
+        if is_normwise:
+            sizes = _greatest(value)
+            slope_sizes = None if slopes is None else tuple([_greatest(s) for s in slopes])
         return Case(
             operands, value, slopes, attrs, weights, ulps, ulps if slope_ulps is None else slope_ulps,
-            None if scale is None else scale(*numbers),
-            None if slope_scales is None else slope_scales(*numbers),
+            sizes, slope_sizes,
             tuple(fixed), tuple(threads),
         )  # fmt: skip
+
+
+def _greatest(right: Any) -> Any:
+    """Return arrays of the greatest size in some right numbers, of all the fields of a tuple together."""
+    if right is None:
+        return None
+    arrays = [np.asarray(field) for field in _leaves(right) if field is not None]
+    sizes = [abs(v) for array in arrays for v in array.ravel() if v is not None]
+    largest = max(sizes, default=mp.mpf(0))
+    filled = [
+        None if field is None else np.full(np.shape(field), largest, object) for field in _leaves(right)
+    ]
+    return tuple(filled) if isinstance(right, tuple) else filled[0]
 
 
 def _leaves(x: Any) -> tuple[Any, ...]:

@@ -140,9 +140,9 @@ def _floor_quotient(b: Scalars, x: Any, y: Any) -> Any:
 def _truncated_quotient(b: Scalars, x: Any, y: Any) -> Any:
     """The quotient of floats rounded towards 0: from the remainder, so that it is exact."""
     quotient, rest = b.divide(x, y), b.remainder(x, y)
-    whole = b.function("copysign", b.function("rint", b.divide(b.subtract(x, rest), y)), quotient)
+    truncated = b.function("copysign", b.function("rint", b.divide(b.subtract(x, rest), y)), quotient)
     is_finite = b.compare("lt", b.function("fabs", quotient), b.const(inf, x))
-    return b.select(is_finite, whole, quotient)
+    return b.select(is_finite, truncated, quotient)
 
 
 @operator("divide")
@@ -209,8 +209,8 @@ class TruncDivide(Division):
     def floating(self, np: Numpy, lhs: Array, rhs: Array) -> Array:
         x, y = accumulator(lhs), accumulator(rhs)
         quotient = np.divide(x, y)
-        whole = np.rint(np.divide(x - np.fmod(x, y), y))
-        exact = np.where(np.isfinite(quotient), np.copysign(whole, quotient), quotient)
+        rounded_quotient = np.rint(np.divide(x - np.fmod(x, y), y))
+        exact = np.where(np.isfinite(quotient), np.copysign(rounded_quotient, quotient), quotient)
         return narrow(exact, lhs.dtype)
 
     def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:

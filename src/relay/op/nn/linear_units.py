@@ -79,7 +79,7 @@ class Gelu(LinearUnit):
         return x * ndtr(np, x)
 
     def scalar(self, b: Scalars, x: Any) -> Any:
-        x = _not_below(b, x, -FAR)
+        x = _not_below(b, x, -GATE_END)
         if self.approximate == "tanh":
             bend = b.add(b.multiply(b.multiply(x, x), b.const(CUBE, x)), b.const(1, x))
             inner = b.multiply(b.multiply(x, b.const(math.sqrt(8 / math.pi), x)), bend)
@@ -91,7 +91,7 @@ class Gelu(LinearUnit):
         dtype = tensor_type(data).dtype
         wide, x = computing_dtype(dtype), widened(data, dtype)
         if self.approximate == "none":
-            held = _held_to(FAR, x)
+            held = _held_to(GATE_END, x)
             bell = apply("exp", times(times(held, held), scalar(-0.5, wide)))
             rise = times(times(held, bell), scalar(1 / math.sqrt(2 * math.pi), wide))
             return (narrowed(_add(apply("ndtr", x), rise), dtype),)
@@ -120,7 +120,7 @@ class Silu(LinearUnit):
         return x * logistic(np, x * x.dtype.type(self.alpha))
 
     def scalar(self, b: Scalars, x: Any) -> Any:
-        x = _not_below(b, x, -FAR) if self.alpha > 0 else x
+        x = _not_below(b, x, -GATE_END) if self.alpha > 0 else x
         inner = x if self.alpha == 1 else b.multiply(x, b.const(self.alpha, x))
         return b.multiply(x, b.function("sigmoid", inner))
 
@@ -128,7 +128,7 @@ class Silu(LinearUnit):
         """`s * (1 + alpha * x * (1 - s))` with the sigmoid `s`; `1 - s` is that of `-alpha * x`."""
         dtype = tensor_type(data).dtype
         wide = computing_dtype(dtype)
-        inner = _held_to(FAR, times(widened(data, dtype), scalar(self.alpha, wide)))
+        inner = _held_to(GATE_END, times(widened(data, dtype), scalar(self.alpha, wide)))
         share, rest = apply("sigmoid", inner), apply("sigmoid", apply("negative", inner))
         return (narrowed(times(share, _add(scalar(1, wide), times(inner, rest))), dtype),)
 
@@ -175,7 +175,7 @@ class Mish(LinearUnit):
         return x * (above / (above + least))
 
     def scalar(self, b: Scalars, x: Any) -> Any:
-        x = _not_below(b, x, -FAR)
+        x = _not_below(b, x, -GATE_END)
         e, below = b.function("exp", b.negative(b.function("fabs", x))), b.compare("lt", x, b.const(0, x))
         twice = b.add(e, e)
         above = b.add(twice, b.select(below, b.multiply(e, e), b.const(1, x)))
@@ -189,7 +189,7 @@ class Mish(LinearUnit):
         grown = apply("nn.softplus", data)
         t, share = apply("tanh", grown), apply("sigmoid", times(const_like(-2, data), grown))
         bend = times(times(const_like(2, data), share), apply("add", const_like(1, data), t))
-        return (_add(t, times(times(_held_to(FAR, data), bend), apply("sigmoid", data))),)
+        return (_add(t, times(times(_held_to(GATE_END, data), bend), apply("sigmoid", data))),)
 
 
 @family
@@ -324,13 +324,13 @@ class HardSwish(LinearUnit):
         return (apply("where", apply("less_equal", data, const_like(-3, data)), const_like(0, data), upper),)
 
 
-FAR = 1000.0
+GATE_END = 1000.0
 """Beyond this, the exponential of the negative is 0 in every dtype."""
 
 
 def _not_infinite(np: Numpy, x: Array) -> Array:
     """`x`, where it is infinite and negative a finite number: what it is multiplied with is 0."""
-    return np.where(x == -math.inf, x.dtype.type(-FAR), x)
+    return np.where(x == -math.inf, x.dtype.type(-GATE_END), x)
 
 
 def _not_below(b: Scalars, x: Any, low: float) -> Any:

@@ -119,8 +119,8 @@ def expm1(x: Lane) -> Lane:
     r = whole.fma(-low, whole.fma(-high, held))
     half = power_of_two(n - 1)
     grown = (r * r).fma(r.polynomial(exp_rest(x)), r)
-    found = (half.fma(grown, half - 0.5) * 2.0).signed(x)
-    return x.choose(x.size().compare("olt", 2.0 ** -(FRACTION[x.kind] + 2)), found)
+    far = (half.fma(grown, half - 0.5) * 2.0).signed(x)
+    return x.choose(x.size().compare("olt", 2.0 ** -(FRACTION[x.kind] + 2)), far)
 
 
 def frexp(x: Lane) -> tuple[Lane, Lane]:
