@@ -36,7 +36,7 @@ def bent(d: Any) -> Any:
 
 
 def pairwise(name: str, f: Callable[..., Any], predictions: Any, targets: Any, **attrs: Any) -> None:
-    """Declare a loss of each element: of none, and the mean of all, which is relative to its greatest term."""
+    """Declare a loss of two numbers, and its mean."""
 
     @truth(name)
     def cases(long: bool) -> Iterator[Case]:

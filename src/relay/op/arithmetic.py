@@ -218,7 +218,7 @@ def _one_where_zero(x: Expr, like: Expr) -> Expr:
     return apply("where", zero, const_like(1, like), x)
 
 
-def _scaled(x: Expr, y: Expr) -> tuple[Expr, Expr, Expr, Expr]:
+def _scaled_to_unit(x: Expr, y: Expr) -> tuple[Expr, Expr, Expr, Expr]:
     """Two numbers over the size of the greater, their length, and that size; lengths of 0 are 1.
 
     The size drops out of the derivatives that are computed from these, so it has none itself.
@@ -339,7 +339,7 @@ class Atan2(Arithmetic):
     samples = FLOAT_PAIRS
 
     def partials(self, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
-        up, right, length, size = _scaled(lhs, rhs)
+        up, right, length, size = _scaled_to_unit(lhs, rhs)
         square = times(length, length)
         by_lhs, by_rhs = (apply("divide", apply("divide", v, square), size) for v in (right, up))
         return by_lhs, apply("negative", by_rhs)
@@ -364,7 +364,7 @@ class Hypot(Arithmetic):
         return narrow(np.hypot(accumulator(lhs), accumulator(rhs)), lhs.dtype)
 
     def partials(self, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
-        x, z, length, _ = _scaled(lhs, rhs)
+        x, z, length, _ = _scaled_to_unit(lhs, rhs)
         return apply("divide", x, length), apply("divide", z, length)
 
     def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
