@@ -47,6 +47,7 @@ ALONG = [
     "nn.pad(%y, 1.0, pad_width=((0, 0), (1, 2), (0, 3), (1, 0)))",
     'nn.mirror_pad(%y, pad_width=((0, 0), (0, 0), (1, 2), (1, 0)))',
     "strided_slice(%y, begin=(0, 1), end=(2, 3))",
+    "strided_slice(%y, begin=(0,), end=(2, 3), strides=(1, 2))",
     "strided_slice(%y, begin=(1,), end=(5,), strides=(2,), axes=(-1,))",
     "slice_like(%y, strided_slice(%y, begin=(1,), end=(5,), axes=(3,)))",
     "transpose(%y, axes=(0, 2, 3, 1))",

@@ -271,9 +271,7 @@ def split(op: Split, rows: Sequence[Rows], types: Sequence[Any], out: Any) -> Ro
 
 def sliced(op: StridedSlice, rows: Sequence[Rows], types: Sequence[Any], out: Any) -> Rows:
     """Along other axes."""
-    rank = len(types[0].shape)
-    axes = range(max(len(op.begin), len(op.end))) if op.axes is None else [a % rank for a in op.axes]
-    return MIXED if rows[0] in axes else rows[0]
+    return MIXED if rows[0] in op.cut_axes(len(types[0].shape)) else rows[0]
 
 
 def padded(op: Pad, rows: Sequence[Rows], types: Sequence[Any], out: Any) -> Rows:

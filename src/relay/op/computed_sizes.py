@@ -257,8 +257,7 @@ def _greatest(op: TopK, values: Values, types: Sequence[Any], args: Sequence[Exp
 
 @rule(StridedSlice)
 def _sliced(op: StridedSlice, values: Values, types: Sequence[Any], args: Sequence[Expr]) -> Expr:
-    rank, count = len(dims(types[0])), max(len(op.begin), len(op.end))
-    axes = range(count) if op.axes is None else [a % rank for a in op.axes]
+    axes = op.cut_axes(len(dims(types[0])))
     whole: tuple[Dim, Dim, int] = (0, -1 if op.slice_mode in BY_SIZE else BEYOND, 1)
     places: list[tuple[Dim, Dim, int]] = [whole] * (max(axes, default=-1) + 1)
     for i, axis in enumerate(axes):

@@ -54,6 +54,7 @@ class StridedSlice(Rearrangement):
         sample("5x4 int32", begin=(2,), end=(2,)),
         sample("0x4 int32", begin=(0,), end=(3,)),
         sample("5x4 int32", begin=(1,), end=(2147483647,), axes=(-1,)),
+        sample("5x4 float32", begin=(1,), end=(4, 3), strides=(2,)),
         sample("5x4 float32", begin=(-9, 9), end=(3, -9), strides=(2, -1), slice_mode="clip"),
     )
 
@@ -75,6 +76,12 @@ class StridedSlice(Rearrangement):
         names = ("begin", "end", "strides", "axes", "slice_mode")
         attrs = dict(zip(names, (*places, axes, slice_mode), strict=True))
         return Call(Op.get("strided_slice"), (as_expr(data),), attrs)
+
+    def cut_axes(self, rank: int) -> tuple[int, ...]:
+        """Return the axes that have places, from the front: the first ones unless `axes` names them."""
+        if self.axes is None:
+            return tuple(range(max(len(self.begin), len(self.end))))
+        return tuple([a % rank for a in self.axes])
 
     def ranges(self, t: Checker, dims: Sequence[Dim]) -> dict[int, Range]:
         """The slices, by axis."""
@@ -107,9 +114,8 @@ class StridedSlice(Rearrangement):
 
     @by(Batching.SHIFTED)
     def batch(self, n: Dim, which: Sequence[Any], data: Expr) -> Expr:
-        count = max(len(self.begin), len(self.end))
-        axes = tuple(range(count)) if self.axes is None else self.axes
-        return replace(self, axes=behind_rows(axes, row_rank(data, True)))(data)
+        rank = row_rank(data, True)
+        return replace(self, axes=behind_rows(self.cut_axes(rank), rank))(data)
 
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
         sizes, places = static_shape(data), self.places(rank_of(data))
@@ -127,8 +133,7 @@ class StridedSlice(Rearrangement):
 
     def places(self, rank: int) -> list[tuple[int, int, int]]:
         """Begin, end and stride of each axis up to the last that is cut."""
-        count = max(len(self.begin), len(self.end))
-        axes = range(count) if self.axes is None else [a % rank for a in self.axes]
+        axes = self.cut_axes(rank)
         found = [(0, BEYOND, 1)] * (max(axes, default=-1) + 1)
         for i, axis in enumerate(axes):
             begin = self.begin[i] if i < len(self.begin) else 0

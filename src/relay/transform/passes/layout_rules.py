@@ -205,8 +205,7 @@ def _sliced(w: Turning, e: Call) -> Turned | None:
     order = order_of_data(w, e)
     if order is None:
         return None
-    given = range(len(e.attrs.begin)) if e.attrs.axes is None else e.attrs.axes
-    op = replace(e.attrs, axes=tuple([order.index(a % len(order)) for a in given]))
+    op = replace(e.attrs, axes=tuple([order.index(a) for a in e.attrs.cut_axes(len(order))]))
     return w.applied(e, op, [w.in_order(e.args[0], order)], order)
 
 

@@ -1,5 +1,6 @@
 """Shapes: reshapes, transposes, slices, borders, tensors made of nothing."""
 
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -159,19 +160,17 @@ def reverse(g: Graph, op: Any, x: Value) -> str:
 @exports("strided_slice")
 def strided_slice(g: Graph, op: Any, x: Value) -> str:
     """A part between places."""
-    count = len(op.begin)
-    if not count:
+    axes = op.cut_axes(x.rank)
+    if not axes:
         return g.add("Identity", x)
-    axes = range(count) if op.axes is None else [a % x.rank for a in op.axes]
+    begins = [b for b, _ in zip_longest(op.begin, axes, fillvalue=0)]
+    ends = [e for e, _ in zip_longest(op.end, axes)]
     if op.slice_mode in ("size", "exact"):
-        begins = [b or 0 for b in op.begin]
-        ends = [_end_of_size(b, size) for b, size in zip(begins, op.end, strict=True)]
+        ends = [_end_of_size(b, size) for b, size in zip(begins, ends, strict=True)]
         return g.add("Slice", x, g.ints(begins), g.ints(ends), g.ints(axes))
-    strides = [1] if op.strides is None else list(op.strides)
-    strides = strides * count if len(strides) == 1 else strides
-    begins = [(0 if s > 0 else AXIS_END) if b is None else b for b, s in zip(op.begin, strides, strict=True)]
+    strides = [s for s, _ in zip_longest(op.strides or (), axes, fillvalue=1)][: len(axes)]
     ends = [
-        (AXIS_END if s > 0 else AXIS_BEGIN) if e is None else e for e, s in zip(op.end, strides, strict=True)
+        (AXIS_END if s > 0 else AXIS_BEGIN) if e is None else e for e, s in zip(ends, strides, strict=True)
     ]
     return g.add("Slice", x, g.ints(begins), g.ints(ends), g.ints(axes), g.ints(strides))
 
