@@ -18,20 +18,35 @@ def function(text: str) -> Any:
     return NativeProgram(relay.parse(text)).function("main")
 
 
-def test_numbers_are_python_numbers() -> None:
+def test_numbers_are_those_of_numpy() -> None:
     f = function(
         'def @main(%x: float64, %n: int32, %b: bool) { if (%b) { %x * 2f64 } else { cast(%n, "float64") } }'
     )
     assert f(1.5, 3, True) == 3.0
     assert f(1.5, 3, False) == 3.0
-    assert type(f(1.5, 3, True)) is float
+    assert type(f(1.5, 3, True)) is np.float64
     assert f(np.float64(1.5), np.int32(3), np.bool_(True)) == 3.0
-    assert type(function("def @main(%n: int64) { %n + 1 }")(5)) is int
-    assert function("def @main(%n: int8) { %n < 1 }")(5) is False
+    assert type(function("def @main(%n: int64) { %n + 1 }")(5)) is np.int64
+    assert function("def @main(%n: int8) { %n < 1 }")(5) is np.False_
 
 
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "uint32", "uint64", "float16"])
-def test_numbers_that_python_does_not_have_are_those_of_numpy(dtype: str) -> None:
+INTEGERS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
+FLOATS = ["float16", "float32", "float64"]
+
+
+@pytest.mark.parametrize("dtype", ["bool", *INTEGERS, *FLOATS])
+def test_a_number_of_numpy_is_read_by_its_dtype(dtype: str) -> None:
+    f = function(f"def @main(%n: {dtype}, %m: {dtype}) {{ (%m, %n) }}")
+    one, two = np.dtype(dtype).type(1), np.dtype(dtype).type(0 if dtype == "bool" else 2)
+    assert f(one, two) == (two, one)
+    assert f(one, two.item()) == (two, one)
+    if np.dtype(dtype).kind in "iu":
+        last = np.dtype(dtype).type(np.iinfo(dtype).max)
+        assert f(last, one) == (one, last)
+
+
+@pytest.mark.parametrize("dtype", [*INTEGERS, *FLOATS])
+def test_a_result_keeps_its_dtype(dtype: str) -> None:
     """As the interpreter returns them, so that further arithmetic keeps to the dtype."""
     text = f"def @main(%n: {dtype}) {{ %n + %n }}"
     found, wanted = function(text)(100), relay.parse(text).evaluate("main", 100)
@@ -39,7 +54,7 @@ def test_numbers_that_python_does_not_have_are_those_of_numpy(dtype: str) -> Non
     assert found == wanted
 
 
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
+@pytest.mark.parametrize("dtype", INTEGERS)
 def test_whole_numbers_of_any_size(dtype: str) -> None:
     f = function(f"def @main(%n: {dtype}) {{ %n }}")
     info = np.iinfo(dtype)
@@ -115,7 +130,7 @@ def test_every_byte_but_0_is_true() -> None:
         "def @main(%x: Tensor[(n,), bool]) { where(%x, 1f, 2f) + where(reverse(%x, axis=0), 4f, 8f) }"
     )
     np.testing.assert_array_equal(f(x), np.where(x, 1, 2) + np.where(x[::-1], 4, 8))
-    assert function("def @main(%x: Tensor[(1,), bool]) { any(%x) }")(x[2:3]) is True
+    assert function("def @main(%x: Tensor[(1,), bool]) { any(%x) }")(x[2:3]) is np.True_
 
 
 def test_parameters_are_called_anything() -> None:

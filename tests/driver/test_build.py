@@ -84,10 +84,10 @@ def test_functions_of_every_kind_are_compiled() -> None:
     assert relay.compile(relay.function(double))(4) == 8.0
 
 
-def test_results_of_rank_0_are_numbers_of_python() -> None:
+def test_results_of_rank_0_are_numbers_of_numpy() -> None:
     square = relay.compile(relay.parse("def @main(%x: float32) { %x * %x }"))
     for given in (3.0, 3, np.float32(3), np.asarray(3.0, "float32")):
-        assert type(square(given)) is float
+        assert type(square(given)) is np.float32
 
 
 @pytest.mark.torch

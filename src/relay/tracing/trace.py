@@ -9,10 +9,8 @@ from relay.diagnostic import Diagnostic, RelayError, Span, fail
 from relay.interpreter.array_kinds import ArrayLibrary, in_kind
 from relay.interpreter.machine import Interpreter
 from relay.interpreter.value import Closure
-from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr, Function, NotAnOperandError, RelayExpr, replace
 from relay.ir.module import IRModule
-from relay.ir.type import TensorType
 from relay.tracing.diagnostics import BRANCH_HINT
 from relay.tracing.nested import as_leaf, flattened, traced
 from relay.tracing.pytree import LEAF, Leaf, Node, Tree, Where, flatten, is_plain, unflatten
@@ -67,11 +65,6 @@ class Specialised:
         """What a program gave, in the structure that the Python function returned."""
         if self.is_plain:
             return value
-        if isinstance(value, bool | int | float):  # machine code gives numbers of Python's at rank 0
-            t = self.mod["main"].ret_type
-            assert isinstance(t, TensorType)
-            assert isinstance(t.dtype, str)
-            value = to_numpy(t.dtype).type(value)
         return _restored(self.result, value)
 
 

@@ -64,7 +64,7 @@ class RelayRep(BackendRep):
                 args[n] = to_relay(x)
         found = call(**args) if callable(call) else call
         results: Any = found if len(self.outputs) != 1 else (found,)
-        arrays = [typed(from_relay(r), o) for r, o in zip(results, self.model.graph.output, strict=True)]
+        arrays = [from_relay(r) for r in results]
         for k in self.scales:
             arrays[k] = arrays[k].view("float8_e8m0fnu")
         return namedtupledict("Outputs", self.outputs)(*arrays)
@@ -122,14 +122,6 @@ def from_relay(x: Any) -> Any:
     if isinstance(x, tuple):
         return [from_relay(v) for v in cast("tuple[Any, ...]", x)]
     return x if isinstance(x, str) else np.asarray(x)
-
-
-def typed(x: Any, output: Any) -> Any:
-    """A result in the dtype of its output: machine code gives scalars as numbers of Python."""
-    kind = output.type.tensor_type.elem_type
-    if getattr(x, "shape", None) != () or kind in (0, FLOAT8E8M0, TensorProto.STRING):
-        return x
-    return np.asarray(x, helper.tensor_dtype_to_np_dtype(kind))
 
 
 def from_list(x: ConstructorValue) -> list[Any]:

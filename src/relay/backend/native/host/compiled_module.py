@@ -25,7 +25,7 @@ class CompiledModule:
 
     Entries take NumPy arrays, arrays of other libraries (DLPack), Python numbers, lists, tuples and instances
     of data types, by position or name, or all by name in one dict.  Tensors come back as NumPy arrays and
-    numbers as those of Python; or, where an argument is an array of PyTorch or JAX, both as its arrays.
+    numbers as its scalars; or, where an argument is an array of PyTorch or JAX, both as its arrays.
     """
 
     def __init__(

@@ -22,6 +22,7 @@ from relay.backend.native.host.python_objects import (
     FLOAT_AT,
     ITEMS_AT,
     READABLE,
+    SCALAR_AT,
     TYPE_AT,
     WRITEABLE,
     Objects,
@@ -37,7 +38,7 @@ from relay.backend.native.memory.layout import (
     TENSOR_DATA_OFFSET,
     TENSOR_SIZES_OFFSET,
 )
-from relay.backend.native.memory.objects import EXTERNAL, header, read_leaf
+from relay.backend.native.memory.objects import EXTERNAL, header
 from relay.backend.native.memory.representation import memory
 from relay.backend.native.memory.tensors import elements_at
 from relay.ir.dtype import is_float, to_numpy
@@ -49,8 +50,6 @@ NEW_SCALAR, NEW_FROM_DESCR, SET_BASE = 60, 94, 282
 DECLARATIONS = """
 declare i64 @PyLong_AsLongLongAndOverflow(ptr, ptr)
 declare ptr @PyLong_FromLongLong(i64)
-declare ptr @PyFloat_FromDouble(double)
-declare ptr @PyBool_FromLong(i64)
 declare ptr @PyTuple_New(i64)
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
 declare ptr @PyCapsule_New(ptr, ptr, ptr)
@@ -183,9 +182,26 @@ class Entry:
         self.code.block(label)
 
     def scalar(self, x: Value, dtype: str) -> Value:
-        """A number out of a Python object of just that kind."""
+        """A number out of a NumPy scalar of the dtype, such as a result is, or a Python number."""
         code = self.code
         kind = code.load(POINTER, code.at(x, TYPE_AT))
+        own, other, end = code.label(), code.label(), code.label()
+        code.branch(code.compare("icmp eq", kind, self.object(f"scalar:{dtype}")), own, other)
+        code.block(own)
+        leaf = {"float32": "float", "float64": "double"}.get(dtype, f"i{8 * to_numpy(dtype).itemsize}")
+        held = code.load(leaf, code.at(x, SCALAR_AT))
+        first = code.compare("icmp ne", held, integer(0, 8)) if dtype == "bool" else held
+        code.jump(end)
+        code.block(other)
+        second = self.python_number(x, kind, dtype)
+        here = code.here
+        code.jump(end)
+        code.block(end)
+        return code.join([([first], own), ([second], here)])[0]
+
+    def python_number(self, x: Value, kind: Value, dtype: str) -> Value:
+        """A number out of a Python object of just that kind, `kind` being its type."""
+        code = self.code
         if dtype == "bool":
             yes, no = [code.compare("icmp eq", x, self.object(b)) for b in ("True", "False")]
             self.expect(code.op("or", yes, no))
@@ -257,18 +273,7 @@ class Entry:
         if isinstance(t, TupleType):
             return self.new_tuple(box, t)
         assert isinstance(t, TensorType)
-        code, dtype = self.code, str(t.dtype)
-        if t.shape != ():
-            return self.new_array(code.load(POINTER, box), t)
-        if dtype == "bool":
-            whole = code.cast("zext", read_leaf(code, box, "i1"), "i64")
-            return code.set(POINTER, f"call ptr @PyBool_FromLong({whole})")
-        if is_float(dtype):
-            number = code.cast("fpext", code.load({"float64": "double"}.get(dtype, "float"), box), "double")
-            return code.set(POINTER, f"call ptr @PyFloat_FromDouble({number})")
-        number = code.load(f"i{8 * to_numpy(dtype).itemsize}", box)
-        whole = number if number.type == "i64" else code.cast("sext", number, "i64")
-        return code.set(POINTER, f"call ptr @PyLong_FromLongLong({whole})")
+        return self.part(box, t)
 
     def new_tuple(self, box: Value, t: TupleType) -> Value:
         """A tuple of the values in the box; null where there is no memory, which Python has said then.
@@ -302,7 +307,7 @@ class Entry:
         return code.join([([whole], first), ([Value(POINTER, "null")], second)])[0]
 
     def part(self, leaf: Value, t: TensorType) -> Value:
-        """A tensor in a tuple: an array, or a number of NumPy's."""
+        """A tensor: an array, or a number of NumPy's."""
         code = self.code
         if t.shape != ():
             return self.new_array(code.load(POINTER, leaf), t)

@@ -6,8 +6,6 @@ from relay.backend.native.memory.tensors import SUBBYTE_STORAGE
 from relay.ir.dtype import FLOATS, to_numpy
 from relay.ir.type import ANY, TensorType, TupleType, Type, TypeVar
 
-PYTHON_NUMBERS = frozenset(["bool", "int32", "int64", "float32", "float64"])
-"""The dtypes of results that are Python's own numbers; a number of any other is NumPy's."""
 SHORT_FLOATS = frozenset(FLOATS) - {"float32", "float64"}
 MAX_PARTS = 64
 """How many values a result consists of at most that is made directly: the code grows with them."""
@@ -22,13 +20,11 @@ def is_direct(t: Type | None) -> bool:
 
 
 def is_returned(t: Type | None) -> bool:
-    """Whether a result is made directly: an array, a number of a dtype that Python's stand for, or a
-    tuple of arrays, numbers and tuples.
-    """
+    """Return whether a result is made directly: an array, a number, or a tuple of these and of tuples."""
     if isinstance(t, TupleType):
         parts = parts_of(t)
         return len(parts) <= MAX_PARTS and all(isinstance(p, TupleType) or is_direct(p) for p in parts)
-    return isinstance(t, TensorType) and is_direct(t) and (t.shape != () or t.dtype in PYTHON_NUMBERS)
+    return is_direct(t)
 
 
 def parts_of(t: TupleType) -> list[Type]:

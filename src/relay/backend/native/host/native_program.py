@@ -113,10 +113,7 @@ class NativeProgram:
         def slow(*args: Any, **named: Any) -> Any:
             kind = kind_of_arguments(args, named)
             found: Any = self.evaluate(name, *args, **named)
-            if kind is not None:
-                return in_kind(found, kind)
-            is_number = bool(entry.direct) and issubclass(type(found), np.generic)
-            return found.item() if is_number else found
+            return found if kind is None else in_kind(found, kind)
 
         header = entry.header
         params = ", ".join([f"%{p.name}: {p.type_annotation}" for p in header.params])

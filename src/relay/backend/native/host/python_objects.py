@@ -24,7 +24,7 @@ class Objects:
         self.numbers: dict[str, int] = {}
 
     def load(self, code: Code, name: str) -> Value:
-        """The address of an object: `float`, `dtype:int32`, `numpy:94` (a function), `context`."""
+        """Load the address of an object: `float`, `dtype:int32`, `scalar:int32` (a class), `numpy:94`."""
         i = self.numbers.setdefault(name, len(self.numbers))
         return code.load(POINTER, Value(POINTER, f"getelementptr (i8, ptr @{TABLE}, i64 {8 * i})"))
 
@@ -38,6 +38,8 @@ def address_of(name: str) -> int:
     kind, _, what = name.partition(":")
     if kind == "dtype":
         return id(to_numpy(what))
+    if kind == "scalar":
+        return id(to_numpy(what).type)
     if kind == "numpy":
         return numpy_functions()[int(what)]
     return id(capsule_type() if name == "capsule" else PLAIN[name])
@@ -52,6 +54,8 @@ def capsule_type() -> type[object]:
 
 TYPE_AT, FLOAT_AT, ITEMS_AT = 8, 16, 24
 """Offsets in Python's objects: the type, the number of a float, the items of a tuple."""
+SCALAR_AT = 16
+"""Offset of the number in NumPy's scalars."""
 ARRAY_DATA, ARRAY_RANK, ARRAY_DIMS, ARRAY_BASE, ARRAY_DESCR, ARRAY_FLAGS = 16, 24, 32, 48, 56, 64
 """Offsets in NumPy's arrays."""
 READABLE, OWNS, WRITEABLE = 0x1 | 0x100, 0x4, 0x400
