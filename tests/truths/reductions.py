@@ -34,6 +34,17 @@ SCORES = {
     "float64": ([1.0, -2.5, 0.75, 3.0], [1e16, 1e16, 1e16, 1e16], [0.0, -600.0, -720.0, -1000.0]),
 }
 """Rows of what exponentials are taken of."""
+FACTORS = {
+    "float16": ([1.0, -2.5, 0.75, 3.0], [1e4, 1e4, 1e-3, 1e-3]),
+    "float32": (
+        [1.0, -2.5, 0.75, 3.0],
+        [1e30, 1e30, 1e-30, 1e-30],
+        [1e-30, 1e30, 1e-30, 1e30],
+        [0.0, 2.0, 1e-40, 3.0],
+    ),
+    "float64": ([1.0, -2.5, 0.75, 3.0], [1e-300, 1e200, 1e100, 2.0]),
+}
+"""Rows of factors."""
 MILLION = 1 << 20
 
 
@@ -57,6 +68,12 @@ def variance_of(x: Any, less: int = 0) -> Any:
 def of_sizes(x: Any) -> Any:
     """Return the sum of absolute values: what a sum's rounding is relative to."""
     return np.sum(np.abs(x))
+
+
+@truth("prod")
+def prod(_: bool) -> Iterator[Case]:
+    for x in rows_of(FACTORS):
+        yield computed(np.prod, x, ulps=1)
 
 
 @truth("sum")

@@ -20,7 +20,7 @@ from relay.op.base import BOOLEAN, NUMERIC, Array, Numpy, Operator, sample
 from relay.op.batching import all_stretched, behind_rows, by, row_rank
 from relay.op.composite import Composite
 from relay.op.conversion import accumulator, accumulator_name
-from relay.op.derivative import broadcast_like, rank_of, times
+from relay.op.derivative import broadcast_like, rank_of, tensor_type, times
 from relay.op.family import Reduction, family
 from relay.op.kind import Batching, Derivative, Wide
 from relay.op.native import Scalars
@@ -29,9 +29,13 @@ from relay.op.numeric import (
     apply,
     axes_named,
     checked_axes,
+    computing_dtype,
+    for_squares,
     greatest_value,
+    in_dtype,
     least_value,
     narrow,
+    squaring_dtype,
     sum_of,
 )
 from relay.op.registry import instance, operator
@@ -259,7 +263,8 @@ class Sum(AxisAccumulation, AxisReduction):
 
 @operator("prod")
 class Prod(AxisAccumulation, Weighing, Reduction):
-    """The product of the elements along `axis`; 1 where there are none.
+    """The product of the elements along `axis`; 1 where there are none.  Factors of float32
+    and of narrower floats are multiplied in float64.
 
     The product of booleans is 1 if all are true, else 0, as int64; with `keep_dtype`, as in TVM, it is `all`.
     Other integers keep their dtype and wrap: cast narrow ones first, `prod(cast(x, int64))`.
@@ -278,20 +283,23 @@ class Prod(AxisAccumulation, Weighing, Reduction):
 
     def reference(self, np: Numpy, data: Array) -> Array:
         data = self.integers(data)
-        x = accumulator(data)
+        x = for_squares(accumulator(data))
         return narrow(np.prod(x, axis=self.axes(x.ndim), keepdims=self.keepdims, dtype=x.dtype), data.dtype)
 
     def weights(self, y: Expr, data: Expr) -> Expr:
         # The products of the elements before and after each one: exact where some of them are 0.
         found: Expr | None = None
-        for axis in self.axes(rank_of(data)):
+        axes, dtype = self.axes(rank_of(data)), tensor_type(data).dtype
+        wide = squaring_dtype(computing_dtype(dtype))
+        data = in_dtype(data, dtype, wide)
+        for axis in axes:
             others = times(_before(data, axis), _flipped(_before(_flipped(data, axis), axis), axis))
             found = others if found is None else times(found, others)
             data = apply("prod", data, axis=axis, keepdims=True)
-        return apply("ones_like", data) if found is None else found
+        return in_dtype(apply("ones_like", data) if found is None else found, wide, dtype)
 
     def start(self, b: Scalars, dtype: str) -> list[Any]:
-        return [b.const(1, accumulator_name(dtype))]
+        return [b.const(1, str(squaring_dtype(accumulator_name(dtype))))]
 
     def combine(self, b: Scalars, totals: Sequence[Any], x: Any) -> list[Any]:
         return [b.multiply(totals[0], b.cast(x, totals[0].dtype))]

@@ -504,7 +504,9 @@ def prod(
     exclude: bool = False,
     keep_dtype: bool = False,
 ) -> Call:
-    """The product of the elements along `axis`; 1 where there are none."""
+    """The product of the elements along `axis`; 1 where there are none. Factors of float32 and of narrower
+    floats are multiplied in float64.
+    """
 
 def rdft(
     data: Operand,
