@@ -212,27 +212,6 @@ def ones(long: bool) -> Iterator[Case]:
         yield Case((), np.ones((2, 3), to_numpy(dtype)), attrs={"shape": (2, 3), "dtype": dtype})
 
 
-@truth("shape_of")
-def shape_of(long: bool) -> Iterator[Case]:
-    yield Case((some(2, 3),), np.asarray([2, 3], "int32"))
-
-
-@truth("ndarray_size")
-def ndarray_size(long: bool) -> Iterator[Case]:
-    yield Case((some(2, 3),), np.asarray(6, "int32"))
-
-
-@truth("argwhere")
-def argwhere(long: bool) -> Iterator[Case]:
-    x = np.asarray([[True, False, True], [False, True, False]])
-    yield Case((x,), np.argwhere(x))
-
-
-@truth("invert_permutation")
-def invert_permutation(long: bool) -> Iterator[Case]:
-    yield Case((np.asarray([2, 0, 3, 1]),), np.argsort([2, 0, 3, 1]))
-
-
 @truth("unravel_index")
 def unravel_index(long: bool) -> Iterator[Case]:
     yield Case((np.asarray([5, 3, 0]), np.asarray([2, 3])), np.asarray(np.unravel_index([5, 3, 0], (2, 3))))

@@ -109,21 +109,22 @@ for step in ("floor", "ceil", "round", "trunc", "copy"):
 
 
 def on_shifts(name: str, f: Callable[[int, int, int], int]) -> None:
-    """Declare a shift by any distance: one of the width or more shifts all bits out."""
+    """Declare a shift by any distance: one of the width or more, or by less than 0, shifts all bits out."""
 
     @truth(name)
     def cases(long: bool) -> Iterator[Case]:
         for dtype in INTEGERS if long else SAMPLE:
             width = bits(dtype)
-            distances = [d for d in (0, 1, width - 1, width, 2 * width) if d <= integer_range(dtype)[1]]
+            low, high = integer_range(dtype)
+            distances = [d for d in (-1, 0, 1, width - 1, width, 2 * width) if low <= d <= high]
             both = [(x, d) for x in ends(dtype) for d in distances]
             right = [wrapped(f(x, d, width), dtype) for x, d in both]
             operands = [array([p[i] for p in both], dtype) for i in (0, 1)]
             yield Case(tuple(operands), array(right, dtype))
 
 
-on_shifts("left_shift", lambda x, d, width: x << d if d < width else 0)
-on_shifts("right_shift", lambda x, d, width: x >> min(d, width))
+on_shifts("left_shift", lambda x, d, width: x << d if 0 <= d < width else 0)
+on_shifts("right_shift", lambda x, d, width: x >> (d if 0 <= d < width else width))
 
 # --- truth values ---
 

@@ -8,7 +8,7 @@ import numpy as np
 from mpmath import mp
 
 from truths.base import TRUTHS, ULPS, Case
-from truths.points import DTYPES, line, plane
+from truths.points import DTYPES, NARROW, line, plane
 
 PRECISION = 300
 """Bits that formulas are computed with: what a formula loses to cancellation comes off these."""
@@ -38,8 +38,9 @@ def pointwise(
     Where an operand is infinite, a function of one number has its limit, or what `at_infinity` gives in place
     of each formula; one of several is compared if there is an `at_infinity`, its derivatives are not.
     `at_zero` gives values where an operand is 0 of either sign; it and the `at_infinity` of several are given
-    Python's floats.  Bounds may differ by dtype; `slope_scale` is the size that derivatives are rounded
-    relative to where their terms cancel.
+    Python's floats.  Of narrow floats, derivatives by several operands are compared in the long run only, as
+    machine code computes them in float32.  Bounds may differ by dtype; `slope_scale` is the size that
+    derivatives are rounded relative to where their terms cancel.
     """
 
     def cases(long: bool) -> Iterator[Case]:
@@ -54,7 +55,7 @@ def pointwise(
                 points,
                 _computed(value, points, at_infinity, at_zero, is_slope=False),
                 tuple([_computed(f, points, at_infinity, None, is_slope=True) for f in slopes])
-                if slopes
+                if slopes and (long or operands == 1 or dtype not in NARROW)
                 else None,
                 attrs,
                 ulps=_of_dtype(ulps, dtype),
