@@ -3,6 +3,7 @@
 Sizes that are parameters are not: one copy takes them all.
 """
 
+from collections.abc import Collection
 from functools import cache
 from typing import Any, cast
 
@@ -35,14 +36,17 @@ def size_place(number: int) -> TypeVar:
     return TypeVar(f"d{number}", Kind.Dim)
 
 
-def is_closed_type(arg: Any) -> bool:
-    """Whether a type argument can be put in as it is: it has no parameter, and is not an unknown size.
+def is_closed_type(arg: Any, scope: Collection[TypeVar] = ()) -> bool:
+    """Return whether a type argument can be put in as it is: its parameters are all in `scope`, that of the
+    function, and it is not an unknown size.
 
     A type of a value may have an unknown size: the copy then knows that type and no more.
     """
     if isinstance(arg, tuple):
-        return all(map(is_closed_type, arg))  # pyright: ignore[reportUnknownArgumentType]
-    return not isinstance(arg, Type) or not (arg is ANY or arg.flags & HAS_VAR)
+        return all(is_closed_type(d, scope) for d in cast("tuple[Dim, ...]", arg))
+    if not isinstance(arg, Type):
+        return True
+    return arg is not ANY and (not arg.flags & HAS_VAR or all(v in scope for v in free_type_vars(arg)))
 
 
 def without_sizes(arg: Any, sizes: dict[Dim, TypeVar]) -> Any:
@@ -63,10 +67,10 @@ def without_sizes(arg: Any, sizes: dict[Dim, TypeVar]) -> Any:
     return substitute_type(arg, {v: place(v) for v in free})
 
 
-def with_sizes(arg: Any, sizes: dict[TypeVar, TypeVar]) -> Any:
-    """What `without_sizes` was given, with new parameters for sizes."""
+def with_sizes(arg: Any, sizes: dict[TypeVar, TypeVar], scope: Collection[TypeVar] = ()) -> Any:
+    """Return a type argument of a key with new parameters for sizes; those in `scope` stay."""
     parts = cast("tuple[Dim, ...]", arg) if isinstance(arg, tuple) else (arg,)
     for v in [v for part in parts if isinstance(part, Type) for v in free_type_vars(part)]:
-        if v not in sizes:
+        if v not in sizes and v not in scope:
             sizes[v] = TypeVar(v.name_hint, Kind.Dim)
     return substitute_type(arg, sizes)

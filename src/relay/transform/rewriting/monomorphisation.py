@@ -91,6 +91,10 @@ class _Monomorphiser:
         """Polymorphic functions that are used as they are."""
         self.atoms: dict[Expr, Expr] = {}
         """What other names of polymorphic functions stand for."""
+        self.scope: tuple[TypeVar, ...] = ()
+        """The type parameters of the functions around the present block."""
+        self.scope_of: dict[Expr, frozenset[TypeVar]] = {}
+        """The type parameters that the local polymorphic functions may mention."""
         self.derivatives: dict[Expr, Grad] = {}
         """The polymorphic derivatives that have a name."""
 
@@ -125,16 +129,16 @@ class _Monomorphiser:
         """Make the copies of definitions that have been asked for."""
         while self.pending:
             name, copy, key = self.pending.popleft()
-            new[copy] = run(self.function(self.copy(self.functions[name], key)))
+            new[copy] = run(self.function(self.copy(name, self.functions[name], key)))
 
     # --- copies ---
 
-    def copy(self, fn: Function, key: Key) -> Function:
-        """A function with the types of `key` put in."""
+    def copy(self, name: Expr, fn: Function, key: Key) -> Function:
+        """Return the function `fn` of a name with the types of `key` put in."""
         sizes: dict[TypeVar, TypeVar] = {}
-        copy = Copy(
-            {p: with_sizes(a, sizes) for p, a in zip(fn.type_params, key, strict=True) if a is not KEEP}
-        )
+        scope = self.scope_of.get(name, frozenset())
+        args = zip(fn.type_params, key, strict=True)
+        copy = Copy({p: with_sizes(a, sizes, scope) for p, a in args if a is not KEEP})
         kept = [p for p, a in zip(fn.type_params, key, strict=True) if a is KEEP]
         copy.types.update({p: TypeVar(p.name_hint, p.kind) for p in kept})
         params, body, result = copy.function(fn)
@@ -154,7 +158,8 @@ class _Monomorphiser:
             return self.derivative(name, args)
         fn = self.functions.get(name)
         sizes: dict[Dim, TypeVar] = {}
-        key = tuple([a if is_closed_type(a) else without_sizes(a, sizes) for a in args])
+        scope = self.scope_of.get(name, frozenset())
+        key = tuple([a if is_closed_type(a, scope) else without_sizes(a, sizes) for a in args])
         if fn is None or name in self.growing or all(a is KEEP for a in key):
             return self.itself(name, args)
         known = self.instances.setdefault(name, {})
@@ -186,7 +191,7 @@ class _Monomorphiser:
 
     def new_name(self, name: Expr, fn: Function, key: Key) -> Expr:
         """A name for a copy, which is yet to be made."""
-        header = self.copy(replace(fn, body=Tuple(())), key)
+        header = self.copy(name, replace(fn, body=Tuple(())), key)
         t = declared_type(header)
         assert t is not None
         if type(name) is GlobalVar:
@@ -210,7 +215,9 @@ class _Monomorphiser:
         assert isinstance(fn, Function)
         if fn.attrs.get("Primitive"):
             return fn
+        outer, self.scope = self.scope, (*self.scope, *fn.type_params)
         body = yield self.block(fn.body, fn.ret_type)
+        self.scope = outer
         return fn if body is fn.body else replace(fn, body=body)
 
     def block(self, e: Expr, wanted: Type | None) -> Task:
@@ -227,9 +234,9 @@ class _Monomorphiser:
                 self.derivatives[e.var] = e.value
                 chain.let(e.var, e.value, e)
             else:
-                chain.let(e.var, (yield self.statement(e.value, e.var.type_annotation)), e)
+                chain.let(e.var, (yield self.statement(e.value, e.var.type_annotation, chain)), e)
             e = e.body
-        tail = yield self.statement(e, wanted)
+        tail = yield self.statement(e, wanted, chain)
         return (yield self.finish(chain, tail))
 
     def group(
@@ -239,6 +246,7 @@ class _Monomorphiser:
         functions = [f for f in values if isinstance(f, Function)]
         if any(f.type_params for f in functions):
             self.functions.update(zip(names, functions, strict=True))
+            self.scope_of.update(dict.fromkeys(names, frozenset(self.scope)))
         else:
             values = yield in_turn(map(self.function, values))
         chain.bindings.append((names, tuple(values), source))
@@ -282,12 +290,12 @@ class _Monomorphiser:
                 if copy not in made
             ]
             for v, copy, key in waiting:
-                made[copy] = yield self.function(self.copy(self.functions[v], key))
+                made[copy] = yield self.function(self.copy(v, self.functions[v], key))
 
     # --- statements ---
 
-    def statement(self, e: Expr, wanted: Type | None) -> Task:
-        """A value that is to be of a type."""
+    def statement(self, e: Expr, wanted: Type | None, chain: Chain) -> Task:
+        """Return the value of a type that stands at the end of `chain`."""
         match e:
             case If(cond, yes, no):
                 parts = (cond, *(yield in_turn(self.block(b, wanted) for b in (yes, no))))
@@ -297,12 +305,12 @@ class _Monomorphiser:
             case Function():
                 return (yield self.function(e))
             case Call():
-                return self.call(e)
+                return self.call(e, chain)
             case _ if not e.children:
-                return self.atom(e, wanted)
+                return self.atom(e, wanted, chain)
             case _:
                 wanted_parts = zip(e.children, wanted_of_children(e, wanted, self.types), strict=True)
-                parts = tuple([self.atom(c, t) for c, t in wanted_parts])
+                parts = tuple([self.atom(c, t, chain) for c, t in wanted_parts])
         return e if parts == e.children else e.rebuild(parts)
 
     def possible(self, e: Match, wanted: Type | None) -> Match:
@@ -325,8 +333,8 @@ class _Monomorphiser:
         except RelayError:
             return False
 
-    def atom(self, e: Expr, wanted: Type | None) -> Expr:
-        """An atom where a value of some type is wanted."""
+    def atom(self, e: Expr, wanted: Type | None, chain: Chain) -> Expr:
+        """Return the atom for `e` where a value of some type is wanted."""
         e = self.atoms.get(e, e)
         if type(e) is not Var and type(e) is not GlobalVar:
             return e
@@ -337,17 +345,26 @@ class _Monomorphiser:
         if args is None:
             return self.itself(e, ())[0]
         copy, kept = self.instance(e, args)
-        return self.itself(e, ())[0] if kept and copy is not e else copy
+        return self.closure(copy, kept, wanted, chain) if kept and copy is not e else copy
 
-    def call(self, e: Call) -> Expr:
-        """A call: of a copy if the callee is polymorphic."""
+    def closure(self, copy: Expr, type_args: tuple[Any, ...], wanted: Type | None, chain: Chain) -> Expr:
+        """Bind in `chain` a function of type `wanted` that calls a copy with the sizes that it takes."""
+        assert isinstance(wanted, FuncType)
+        params = tuple([Var(f"x{i}", t) for i, t in enumerate(wanted.arg_types)])
+        function = Function(params, Call(copy, params, None, type_args), wanted.ret_type)
+        name = Var("f", wanted)
+        chain.bindings.append(((name,), (function,), None))
+        return name
+
+    def call(self, e: Call, chain: Chain) -> Expr:
+        """Return a call: of a copy if the callee is polymorphic."""
         callee, type_args = self.atoms.get(e.op, e.op), e.written_type_args
         params = wanted_of_children(e, None, self.types)[1:]
         if type_args and (type(callee) is Var or type(callee) is GlobalVar):
             callee, type_args = self.instance(callee, type_args)
         if type(callee) is Op:
             type_args = ()
-        args = tuple([self.atom(a, p) for a, p in zip(e.args, params, strict=True)])
+        args = tuple([self.atom(a, p, chain) for a, p in zip(e.args, params, strict=True)])
         if callee is e.op and args == e.args and type_args == e.written_type_args:
             return e
         return Call(callee, args, e.attrs, type_args, span=e.span)
