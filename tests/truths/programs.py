@@ -37,9 +37,11 @@ def failures(names: Sequence[str], long: bool = False) -> list[str]:
 
 
 def _lacks_slopes(name: str, cases: Sequence[tuple[str, Case]]) -> bool:
-    """Return whether an operator is differentiable, and no case of it has derivatives."""
-    is_compared = any(other == name and case.slopes is not None for other, case in cases)
-    return registry[name].derivative is not Derivative.ZERO and not is_compared
+    """Return whether an operator is differentiable, and no case of it has derivatives; integers have none."""
+    own = [case for other, case in cases if other == name]
+    is_compared = any(case.slopes is not None for case in own)
+    is_whole = all(np.asarray(v).dtype.kind in "biu" for case in own for v in _leaves(case.value))
+    return registry[name].derivative is not Derivative.ZERO and not (own and is_whole) and not is_compared
 
 
 def _run(executor: str, cases: Sequence[tuple[str, Case]], threads: int = 1) -> Iterator[str]:
