@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from relay.ir.expr import Expr, Function
 from relay.ir.type import FuncType, Kind, TypeRelation, TypeVar
+from relay.typecheck.determined import determine_results
 from relay.typecheck.goals import ClassGoal, Goal
 from relay.typecheck.literals import class_named, default
 from relay.typecheck.messages import show
@@ -80,6 +81,7 @@ def generalise(inf: "Inference", signatures: Sequence[Signature], marks: tuple[i
     if len(inf.literals) > marks[1]:
         default_literals(inf, signatures, marks[1])
     own = _own_goals(inf, marks[0])
+    determine_results(inf, own)
     for sig in signatures:
         _quantify(inf, sig, own, level)
     if len(signatures) > 1:
