@@ -15,6 +15,7 @@ from relay.op.records import quoted
 from relay.tracing.function import MAX_KEPT, TracedFunction
 from relay.tracing.pytree import Leaf, Node, Path, Tree, Where, parts_of, unboxed
 from relay.tracing.trace import Specialised
+from relay.tracing.tracebacks import hide_own_frames
 
 if TYPE_CHECKING:
     from relay.backend.native.host.compiled_module import CompiledModule
@@ -53,14 +54,18 @@ class CompiledFunction:
         self._lock = Lock()
 
     def __call__(self, /, *args: Any, **named: Any) -> Any:
-        options = {o: named.pop(o) for o in OPTIONS if o in named and not self.function.header.takes(o)}
-        made, values = self.function.for_arguments(args, {**self.params, **named})
-        built = self._compiled(made)
-        if OUT in options:
-            options[OUT] = arrays_like(made, options[OUT])
-        is_for_xla = not hasattr(built, "artefact")
-        kind = None if is_for_xla else kind_of_arguments(args, named)
-        return made.restored(in_kind(built[built.default()](*values, **options), kind))
+        try:
+            options = {o: named.pop(o) for o in OPTIONS if o in named and not self.function.header.takes(o)}
+            made, values = self.function.for_arguments(args, {**self.params, **named})
+            built = self._compiled(made)
+            if OUT in options:
+                options[OUT] = arrays_like(made, options[OUT])
+            is_for_xla = not hasattr(built, "artefact")
+            kind = None if is_for_xla else kind_of_arguments(args, named)
+            return made.restored(in_kind(built[built.default()](*values, **options), kind))
+        except Exception as error:
+            hide_own_frames(error)
+            raise
 
     def specialised(self, /, *args: Any, **named: Any) -> "CompiledModule":
         """The program for arguments of these types: each is a tensor, or a tuple for a container."""

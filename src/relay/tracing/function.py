@@ -22,6 +22,7 @@ from relay.tracing.nested import argument_leaf, as_leaf, flattened, in_trace, tr
 from relay.tracing.pytree import LEAF, Tree, flatten, is_plain, parts_of, unflatten
 from relay.tracing.signature import Header, header_of
 from relay.tracing.trace import Specialised, trace
+from relay.tracing.tracebacks import hide_own_frames
 from relay.tracing.types import TypesOfTrace, current
 
 MAX_KEPT = 128
@@ -70,13 +71,17 @@ class TracedFunction:
         return self.general().function
 
     def __call__(self, /, *args: Any, **named: Any) -> Any:
-        header, given = self.arranged(args, named)
-        if current.get() is not None or any(map(is_staged, given)):
-            a = self._applied(header, given)
-            call = Call(a.function, a.args)
-            return a.result(a.types.done(call) if a.made.has_effects and a.types is not None else call)
-        made, values = self._for_values(header, given)
-        return made.run(values, kind_of_arguments(tuple(given), {}))
+        try:
+            header, given = self.arranged(args, named)
+            if current.get() is not None or any(map(is_staged, given)):
+                a = self._applied(header, given)
+                call = Call(a.function, a.args)
+                return a.result(a.types.done(call) if a.made.has_effects and a.types is not None else call)
+            made, values = self._for_values(header, given)
+            return made.run(values, kind_of_arguments(tuple(given), {}))
+        except Exception as error:
+            hide_own_frames(error)
+            raise
 
     def for_arguments(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Specialised, list[Any]]:
         """What is to run on these arguments, and its own (`argument-count`, `bad-argument`)."""
