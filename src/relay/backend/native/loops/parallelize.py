@@ -16,6 +16,7 @@ from relay.backend.native.loops.nodes import (
     Apply,
     Block,
     Branch,
+    Check,
     For,
     Index,
     Let,
@@ -122,8 +123,10 @@ def by_vectors(b: Builder, s: For, nanoseconds: float, inner: Index) -> None:
         lambda begin, end, lane: shifted(begin, b.times(b.minus(end, begin), lanes), is_whole=True),
     )
     rest = b.minus(n, b.times(rounds, lanes))
-    if isinstance(rest, int):
-        if rest:
-            shifted(rounds, rest, unroll=1)
-    else:  # a vector of which no lane counts would still check and read what is the same in all lanes
+    if rest == 0:
+        return
+    if not isinstance(rest, int) and any(isinstance(x, Check) for x in statements(s.body)):
+        # A vector of which no lane counts would still check what is the same in all lanes.
         b.when(b.is_less(0, rest), lambda: shifted(rounds, rest, unroll=1))
+    else:
+        shifted(rounds, rest, unroll=1)
