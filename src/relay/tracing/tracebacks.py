@@ -5,7 +5,7 @@ from types import TracebackType
 
 from relay.diagnostic import RelayError
 
-FULL = "RELAY_TRACEBACK"
+SHOW_ALL_FRAMES = "RELAY_TRACEBACK"
 """The environment variable that keeps all frames, by the value `full`."""
 PACKAGE = __name__.partition(".")[0]
 REFUSALS = (RelayError, TypeError, AttributeError)
@@ -18,7 +18,7 @@ def hide_own_frames(error: BaseException) -> None:
     A fault of this package keeps them, so that it can be reported.
     """
     is_fault = is_raised_here(error) and not isinstance(error, REFUSALS)
-    if is_fault or os.environ.get(FULL) == "full":
+    if is_fault or os.environ.get(SHOW_ALL_FRAMES) == "full":
         return
     seen: set[int] = set()
     pending: list[BaseException | None] = [error]
