@@ -76,3 +76,24 @@ def test_constants_beside_a_program_stay_beside_it(tmp_path: Path) -> None:
     assert "meta[relay.Constant][0]" in text
     assert "metadata" not in text
     assert structural_equal(load(path), before)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "(%x: Tensor[(n,), float32])",
+        "<n: Dim>(%x: Tensor[(n,), float32])",
+        "<m: Dim>(%x: Tensor[(n, m), float32], %y: Tensor[(k,), float32])",
+        "[A](%x: A, %y: Tensor[(n,), float32])",
+    ],
+)
+def test_dimensions_are_declared_as_the_author_did(head: str) -> None:
+    text = f"def @main{head} {{\n  %x\n}}\n"
+    assert formatted(text, "-") == text
+
+
+def test_dimensions_in_an_order_that_changes_are_declared() -> None:
+    text = "def @main(%x: Tensor[(n + m, n), float32]) { %x }"
+    new = formatted(text, "-")
+    assert structural_equal(parse_module(new), parse_module(text))
+    assert formatted(new, "-") == new

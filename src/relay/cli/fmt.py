@@ -1,8 +1,9 @@
 """`relay fmt FILE…`: programs in the canonical form, comments kept."""
 
 import difflib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -12,6 +13,7 @@ from relay.diagnostic import RelayError
 from relay.ir.equal import structural_equal
 from relay.ir.expr import Constant
 from relay.ir.module import IRModule
+from relay.ir.type import TypeVar
 from relay.text.printer import Dialect, module_text
 
 
@@ -67,25 +69,39 @@ def _show_change(old: str, new: str, name: str) -> int:
 
 def formatted(text: str, name: str, dialect: Dialect = "relay", width: int = 100) -> str:
     """The canonical text of the same program with the same comments."""
-    mod, keep = _read(text, name)
+    implicit: set[TypeVar] = set()
+    mod, keep = _read(text, name, implicit)
     header = text.lstrip().startswith("#[version") or dialect == "tvm"
-    new = module_text(mod, dialect=dialect, width=width, header=header, keep=keep)
-    new = carry_over(text, new.rstrip("\n") + "\n")
+
+    def printed(implicit_params: Set[TypeVar]) -> str:
+        new = module_text(
+            mod, dialect=dialect, width=width, header=header, keep=keep, implicit_params=implicit_params
+        )
+        return carry_over(text, new.rstrip("\n") + "\n")
+
+    new = printed(implicit if dialect == "relay" else frozenset())
+    if implicit and dialect == "relay" and not structural_equal(_read(new, name)[0], mod):
+        new = printed(frozenset())  # the canonical order of a sum is another order of type parameters
     assert sorted(c.text for c in scan(new)[1]) == sorted(c.text for c in scan(text)[1]), "lost a comment"
     if dialect == "relay":  # the older dialect decides literals as it reads them
         assert structural_equal(_read(new, name)[0], mod), "changed the program"
     return new
 
 
-def _read(text: str, name: str) -> tuple[IRModule, Callable[[Constant], str] | None]:
-    """The module, and how it refers to large constants: as before, in place or in its weights file."""
+def _read(
+    text: str, name: str, implicit: set[TypeVar] | None = None
+) -> tuple[IRModule, Callable[[Constant], str] | None]:
+    """The module, and how it refers to large constants: as before, in place or in its weights file.
+
+    `implicit` receives the dimensions that functions declare by the types of their parameters.
+    """
     from relay.text.parser import parse_module
     from relay.text.print_literals import constant_text
     from relay.text.weights import read_constants, weights_path
 
     path = None if name == STDIN else Path(name)
     if "#[metadata]" in text:
-        return parse_module(text, display_name(name), path=path), None
+        return parse_module(text, display_name(name), path=path, implicit_params=implicit), None
     beside = read_constants(weights_path(path)) if path is not None and "meta[" in text else []
     index = {id(c.value): i for i, c in enumerate(beside)}
 
@@ -94,4 +110,5 @@ def _read(text: str, name: str) -> tuple[IRModule, Callable[[Constant], str] | N
             return f"meta[relay.Constant][{index[id(c.value)]}]"
         return constant_text(c, str, keep, inline=c.value.size)
 
-    return parse_module(text, display_name(name), path=path, init_meta={"relay.Constant": beside}), keep
+    meta: dict[str, list[Any]] = {"relay.Constant": beside}
+    return parse_module(text, display_name(name), path=path, init_meta=meta, implicit_params=implicit), keep

@@ -21,6 +21,7 @@ class Functions(Literals):
             for name, p in (self.implicit or {}).items():
                 self.bind(f"'{name}", p)
                 type_params.append(p)
+                self.implicit_params.add(p)
             self.implicit, self.in_result = None, True
             ret = None
             if self.kinds[self.i] == "->":

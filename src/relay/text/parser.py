@@ -30,15 +30,19 @@ def parse_module(
     init_meta: Mapping[str, list[Any]] | None = None,
     weights: Callable[[], list[Constant]] | None = None,
     warnings: Report | None = None,
+    implicit_params: set[TypeVar] | None = None,
 ) -> IRModule:
     """The module that a text describes.
 
     `path` is the file it is in, for imports; `init_module` has definitions that it may use and that are part
     of the result; `init_meta` is metadata in place of a `#[metadata]` section.  Without that section,
-    `weights` reads the constants that the text refers to.
+    `weights` reads the constants that the text refers to.  `implicit_params` receives the dimensions that
+    functions declare by the types of their parameters.
     """
     imports = loader(imported, path)
-    return _parse_with_imports(text, source_name, imports, init_module, init_meta, warnings, weights)
+    return _parse_with_imports(
+        text, source_name, imports, init_module, init_meta, warnings, weights, implicit_params
+    )
 
 
 def imported(text: str, source_name: str, inner: Loader) -> IRModule:
@@ -54,12 +58,15 @@ def _parse_with_imports(
     init_meta: Mapping[str, list[Any]] | None,
     warnings: Report | None,
     weights: Callable[[], list[Constant]] | None = None,
+    implicit_params: set[TypeVar] | None = None,
 ) -> IRModule:
     with paused():
         mod = IRModule() if init_module is None else init_module.copy()
         items = _read_items(text, source_name, imports, mod, init_meta, weights)
         _raise_errors(items, Items.finish_module)
         _hand_over(items.report, warnings)
+        if implicit_params is not None:
+            implicit_params |= items.implicit_params
         return items.mod
 
 

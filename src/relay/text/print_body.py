@@ -177,7 +177,8 @@ class Bodies(Parts):
             text = self.types(e.ret_type)
             result = f" -> ({text})" if e.constraints and text.startswith("fn") else f" -> {text}"
         where = self.types.constraints(e.constraints)
-        opening = f"{start.rstrip() if e.type_params else start}{self.types.parameters(e.type_params)}("
+        type_params = self.types.parameters(e.type_params)
+        opening = f"{start.rstrip() if type_params else start}{type_params}("
         line = f"{opening}{', '.join(params)}){result}"
         if len(line) + len(where) + 2 <= room or not (params or where):
             return line + where

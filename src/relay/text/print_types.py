@@ -6,7 +6,7 @@ is put in parentheses wherever something may follow it; the terms of a dimension
 that the text does not depend on the age of its variables.
 """
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Sequence, Set
 from typing import Any, NoReturn, TypeVar, cast
 
 from relay.diagnostic import fail
@@ -54,6 +54,8 @@ class TypeText:
         self.fresh = names.Fresh(taken)
         self.aliases: Container[GlobalTypeVar] | None = None
         """The aliases by which types print that are written by them; None for all."""
+        self.implicit: Set[TypeParameter] = frozenset()
+        """The type parameters that binders do not list."""
         self.ends: dict[int, bool] = {}
         """Whether a function type, by identity, ends in constraints."""
 
@@ -88,6 +90,7 @@ class TypeText:
 
     def parameters(self, params: Sequence[TypeParameter]) -> str:
         """`<a, n: Dim>` or `[A, B]`, or nothing."""
+        params = [p for p in params if p not in self.implicit]
         if not params:
             return ""
         if all(p.kind is Kind.Type for p in params):

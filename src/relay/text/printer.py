@@ -18,13 +18,14 @@ printing that again gives the same text:
 `dialect="tvm"` writes version 0.0.5 (see `relay.text.print_tvm`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import Any, Literal
 
 from relay.ir import hooks
 from relay.ir.collector import paused
 from relay.ir.expr import Clause, Constant, GlobalVar, Pattern, RelayExpr
 from relay.ir.module import IRModule, TypeData
+from relay.ir.type import TypeVar
 from relay.ir.walk import run
 from relay.text.layout import broken, flatten
 from relay.text.print_items import VERSION, Printer
@@ -57,14 +58,17 @@ def module_text(
     width: int = 100,
     header: bool = False,
     keep: Callable[[Constant], str] | None = None,
+    implicit_params: Set[TypeVar] = frozenset(),
 ) -> str:
     """A module as text that reads back as an equal module.
 
     `show_types` and `show_spans` add what is known of each node as a comment.  `header` writes the version
     line (the 0.0.5 dialect always has one).  `show_meta_data=False` leaves the data of large constants out;
-    `keep` stores them elsewhere and says how the text refers to them.
+    `keep` stores them elsewhere and says how the text refers to them.  Functions do not list their type
+    parameters in `implicit_params`, which the types of their parameters declare.
     """
     p = _printer(dialect, width=width, show_types=show_types, show_spans=show_spans, mod=mod, keep=keep)
+    p.types.implicit = implicit_params
     items = p.module(mod)
     if header or p.version != VERSION:
         items.insert(0, [f'#[version = "{p.version}"]'])

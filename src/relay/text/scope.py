@@ -51,6 +51,8 @@ class Names(Cursor):
         self.has_bare = False
         self.implicit: dict[str, TypeVar] | None = None
         """Where parameter types declare dimensions, those declared so far."""
+        self.implicit_params: set[TypeVar] = set()
+        """The type parameters of functions that parameter types declare."""
         self.in_result = False
         self.data_type_declared: tuple[str, Sequence[TypeVar], str] | None = None
         """The name and the parameters of the data type or alias that is read, and how it goes on."""
