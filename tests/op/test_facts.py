@@ -35,6 +35,7 @@ TABLES = {
     "backend/native/loops/emit_values.py": "functions of the loop IR, which `b.add` makes, not operators",
     "backend/native/loops/text.py": "the symbols of functions of the loop IR",
     "backend/native/host/timing.py": "statistics of measured times",
+    "compat/tvm/operators.py": "builders that scripts import from there, in `__all__`",
 }
 """Files and folders that list names which are operators', and why no operator of a user is missing there."""
 

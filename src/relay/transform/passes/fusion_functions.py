@@ -4,12 +4,14 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence, Set
 
 from relay.ir.expr import Call, Constant, Expr, Function, Let, Op, Var
+from relay.op.arithmetic import Add, Maximum, Minimum, Multiply, Subtract
+from relay.op.division import Divide
 from relay.transform.passes.fusion_graph import Dataflow, is_register_constant
 from relay.transform.passes.fusion_groups import Group
 
 MAX_INLINED_COPIES = 8
 """Groups of the same operators beyond which their numbers are operands, so that they can be one function."""
-ARITHMETIC = frozenset({"add", "subtract", "multiply", "divide", "maximum", "minimum"})
+ARITHMETIC = (Add, Subtract, Multiply, Divide, Maximum, Minimum)
 """Operators whose code is the same for any number."""
 
 
@@ -57,7 +59,7 @@ def numbers_of_copies(flow: Dataflow, groups: Mapping[Expr, Group]) -> set[Expr]
         for g, kind in kinds.items()
         if counts[kind] > MAX_INLINED_COPIES
         for e in g.members
-        if isinstance(e, Call) and e.attrs.name in ARITHMETIC
+        if isinstance(e, Call) and isinstance(e.attrs, ARITHMETIC)
         for a in e.args
         if is_register_constant(a)
     }

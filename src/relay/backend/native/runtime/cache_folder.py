@@ -90,7 +90,7 @@ def warn_unusable(folder: Path, reason: str) -> None:
 
 
 def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error)
+    return (isinstance(error, OSError) and error.strerror) or str(error)
 
 
 @cache
