@@ -4,7 +4,7 @@ import ctypes
 from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from relay.backend.native.llvm import jit
 from relay.backend.native.llvm.builder import quoted
@@ -106,11 +106,11 @@ def disposed(manager: Any) -> Generator[Any, None, None]:
     llvmlite does not, up to 0.50 at least: `ObjectRef._dispose`, which does nothing, comes before that of its
     pass managers in the order of their bases.
     """
-    llvm = jit.binding()
+    llvm, kind = jit.binding(), cast("Any", type(manager))
     try:
         yield manager
     finally:
-        if type(manager)._dispose is llvm.ffi.ObjectRef._dispose:
+        if kind._dispose is llvm.ffi.ObjectRef._dispose:
             llvm.newpassmanagers.NewPassManager._dispose(manager)
         manager.close()
 
