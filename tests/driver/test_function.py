@@ -262,8 +262,8 @@ def test_result_that_is_no_expression_is_refused(result: object, message: str) -
 @pytest.mark.parametrize(
     ("use", "what"),
     [
-        (lambda x: np.cbrt(x), "NumPy cannot use a traced value"),
-        (lambda x: np.concatenate([x, x]), "NumPy cannot use a traced value"),
+        (lambda x: np.cbrt(x), "`numpy.cbrt` cannot use a traced value"),
+        (lambda x: np.concatenate([x, x]), "`numpy.concatenate` cannot use a traced value"),
         (lambda x: np.asarray(x), "NumPy cannot use a traced value"),
         (lambda x: len(x), "a traced scalar has no len()"),
         (lambda x: range(x), "the number of a traced value"),

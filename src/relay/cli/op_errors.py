@@ -42,6 +42,8 @@ def errors(cls: type[Operator], known: Collection[str]) -> list[str]:
                 found |= {TYPING[n] for n in code.co_names if n in TYPING}
                 found |= {"dtype-mismatch"} if {"equal", "dtype"} <= set(code.co_names) else set()
             work += [(f.__globals__.get(n) or getattr(cls, n, None), types) for n in code.co_names]
+            if "super" in code.co_names:
+                work += [(vars(c).get(n), types) for c in cls.__mro__ for n in code.co_names]
     alone = len(cls.operands) < 2 and "expected-tuple" not in found
     return sorted(found - EVERYWHERE - ({"dtype-mismatch"} if alone else set()))
 
