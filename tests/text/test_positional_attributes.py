@@ -59,7 +59,7 @@ def test_attributes_are_given_by_position_and_print_by_name(call: str) -> None:
         ("reshape(%x, (2 - 3,))", "dimension-out-of-range", "a dimension is from 0"),
         ("topk(%x, shape_of(%x))", "arity", "`dyn.topk(data, k)` takes what is computed"),
         ("sum(%x, 1 + 1)", "arity", "attributes such as `axis` are known when the program is written"),
-        ("sum(%x, 1, true, false, 5)", "arity", "`sum` takes 1 operand, found 2"),
+        ("sum(%x, 1, true, false, true, 5)", "arity", "`sum` takes 1 operand, found 2"),
         ("random.uniform(%x, (2,), float32)", "unknown-name", "`dtype=float32`"),
         ("nn.dropout(%x, 0.5)", "rank-mismatch", "`rate=0.5`"),
         ("nn.relu(%x, 1)", "arity", "its operands are data"),
