@@ -167,7 +167,9 @@ def _pooled_whole(w: Rewriter, e: Call) -> Expr | None:
     layout, x = found
     letters = [a for a in layout if a.isalpha()]
     axes = (letters.index("H"), letters.index("W"))
-    made = call_of(e.attrs.reduction, (x,), e, axis=axes, keepdims=True)
+    t = w.types(e)
+    assert isinstance(t, TensorType)
+    made = call(e.attrs.reduced(x, str(t.dtype), axes).attrs, (x,), e)
     return transformed(made, layout, e.attrs.layout)
 
 
