@@ -26,7 +26,9 @@ def expand_operators(mod: IRModule) -> IRModule:
       let %x3: Tensor[(2,), float32] = exp(%x2);
       let %x4: Tensor[(1,), float32] = sum(%x3, axis=-1, keepdims=True);
       let %x5: Tensor[(2,), float32] = %x3 / %x4;
-      tanh(%x5)
+      let %x6: Tensor[(2,), bool] = %x5 < 1.1754944e-38f;
+      let %x7: Tensor[(2,), float32] = where(%x6, 0f, %x5);
+      tanh(%x7)
     }
     """
     expanded = RulePass(rules[expand_composites]).run(mod)
