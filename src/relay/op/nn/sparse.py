@@ -46,11 +46,14 @@ def check_sparse_matrix(t: Typing, data: Type, indices: Type, indptr: Type) -> D
     return rows * shape[1] if len(shape) == 3 else rows
 
 
-def rows_of(indptr: Expr, indices: Expr) -> Expr:
-    """The row of each element, as int64; a row that there is not for elements in no row."""
+def rows_of(ends: Expr, indices: Expr) -> Expr:
+    """The row of each element, as int64; a row that there is not for elements in no row.
+
+    `ends` are the borders of the rows, as int64.
+    """
     ones = apply("ones_like", apply("cast", indices, dtype="int64"))
-    ends, places = index_numbers(indptr, tensor_type(indptr).dtype), places_of(indices)
-    return apply("subtract", apply("searchsorted", ends, places, right=True, dtype="int64"), ones)
+    row_after = apply("searchsorted", ends, places_of(indices), right=True, dtype="int64")
+    return apply("subtract", row_after, ones)
 
 
 def places_of(indices: Expr) -> Expr:
@@ -59,9 +62,9 @@ def places_of(indices: Expr) -> Expr:
     return apply("cumsum", ones, axis=0, exclusive=True)
 
 
-def is_in_a_row(indptr: Expr, indices: Expr) -> Expr:
-    """Whether each element is in a row: others count for nothing."""
-    ends, places = index_numbers(indptr, tensor_type(indptr).dtype), places_of(indices)
+def is_in_a_row(ends: Expr, indices: Expr) -> Expr:
+    """Return which elements are in a row: others count for nothing.  `ends` are as of `rows_of`."""
+    places = places_of(indices)
     behind = apply("greater_equal", places, apply("min", ends))
     return apply("logical_and", behind, apply("less", places, apply("max", ends)))
 
@@ -165,12 +168,13 @@ class SparseDense(Operator):
     ) -> Any:
         """Each element of the matrix meets its row of the cotangent and its column of the data."""
         blocks, (high, wide) = as_blocks(weight_data)
-        rows = rows_of(weight_indptr, weight_indices)
+        ends = index_numbers(weight_indptr, tensor_type(weight_indptr).dtype)
+        rows = rows_of(ends, weight_indices)
         flat = apply("transpose", g) if self.sparse_lhs else apply("reverse_reshape", g, newshape=(-1, 0))
         lines = in_groups(flat, high)
         parts = in_groups(apply("reverse_reshape", data, newshape=(-1, 0)), wide)
         at = apply("take", lines, rows, axis=1)  # (m, elements, high)
-        inside = apply("expand_dims", is_in_a_row(weight_indptr, weight_indices), axis=1)
+        inside = apply("expand_dims", is_in_a_row(ends, weight_indices), axis=1)
         at = apply("where", inside, at, apply("zeros_like", at))
         seen = apply("take", parts, weight_indices, axis=1)  # (m, elements, wide)
         d_blocks = apply("einsum", (at, seen), equation="mzr,mzc->zrc")
@@ -283,7 +287,8 @@ class SparseAdd(Composite):
     def decompose(
         self, types: Any, dense_data: Expr, sparse_data: Expr, sparse_indices: Expr, sparse_indptr: Expr
     ) -> Expr:
-        inside, rows = is_in_a_row(sparse_indptr, sparse_indices), rows_of(sparse_indptr, sparse_indices)
+        ends = index_numbers(sparse_indptr, types[3].dtype)
+        inside, rows = is_in_a_row(ends, sparse_indices), rows_of(ends, sparse_indices)
         rows, added = (apply("where", inside, x, apply("zeros_like", x)) for x in (rows, sparse_data))
         points = apply("stack", (rows, index_numbers(sparse_indices, types[2].dtype)), axis=0)
         return apply("scatter_nd", dense_data, points, added, mode="add")
@@ -315,7 +320,8 @@ class SparseTranspose(Composite):
         return TupleType([sparse_data, sparse_indices, sparse_indptr])
 
     def decompose(self, types: Any, sparse_data: Expr, sparse_indices: Expr, sparse_indptr: Expr) -> Expr:
-        rows = apply("cast_like", rows_of(sparse_indptr, sparse_indices), sparse_indices)
+        ends = index_numbers(sparse_indptr, types[2].dtype)
+        rows = apply("cast_like", rows_of(ends, sparse_indices), sparse_indices)
         order = apply("argsort", sparse_indices, dtype="int64")
         data = apply("take", sparse_data, order, axis=0)
         if len(dims(types[0])) == 3:

@@ -44,10 +44,10 @@ def batch_of_sparse_dense(self: Any, n: Dim, which: Sequence[bool], data: Expr, 
     blocks, places, begins = all_stretched(n, which[1:], matrix)
     if which[0]:
         data = merged_along(data, rank, rank - 1)
-        places = moved_on(places, n, columns, columns).expr
+        places = moved_on(Term(places, tensor_type(indices).dtype), n, columns, columns).expr
     places = merged(places)
     # The end of each matrix is the beginning of a last row that has what is between it and the next one.
-    begins = merged(moved_on(begins, n, elements + 1, elements).expr)
+    begins = merged(moved_on(Term(begins, tensor_type(indptr).dtype), n, elements + 1, elements).expr)
     begins = apply("concatenate", (begins, apply("shape_of", places, dtype="int64")))
     found = self(data, merged(blocks), places, begins)
     axis = 0 if self.sparse_lhs else rank - 1
@@ -60,8 +60,8 @@ def term_of_size(x: Expr, axis: int) -> Term:
     return term(size_of(x, tensor_type(x), axis), "int64")
 
 
-def moved_on(places: Expr, n: Dim, limit: Term, step: Term) -> Term:
+def moved_on(places: Term, n: Dim, limit: Term, step: Term) -> Term:
     """Places of each row among those of all, a step further for each; what is none in its row is none."""
-    x = Term(places, tensor_type(places).dtype).as_index()
+    x = places.as_index()
     is_place = (x >= 0) & (x < limit)
     return is_place.where(x + Term(row_numbers(n, 1), "int64") * step, term(-1, "int64"))
