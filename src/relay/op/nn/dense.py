@@ -55,9 +55,10 @@ def matmul_cotangents(g: Expr, data: Expr, matrix: Expr, transposed: bool) -> tu
         left, right = right, left
     d_matrix = apply("nn.matmul", left, right, transpose_a=True, **into(dtype, tensor_type(matrix).dtype))
     (*lead, inputs), (first, last) = dims(tensor_type(data)), dims(tensor_type(matrix))
+    units = dims(tensor_type(g))[-1]  # an attribute may say it where the matrix does not
     if transposed:
-        return reshaped_like(d_data, (*lead, last), data), reshaped_like(d_matrix, (first, inputs), matrix)
-    return reshaped_like(d_data, (*lead, first), data), reshaped_like(d_matrix, (inputs, last), matrix)
+        return reshaped_like(d_data, (*lead, last), data), reshaped_like(d_matrix, (units, inputs), matrix)
+    return reshaped_like(d_data, (*lead, first), data), reshaped_like(d_matrix, (inputs, units), matrix)
 
 
 def column_cotangents(g: Expr, data: Expr, column: Expr) -> tuple[Expr, Expr]:
