@@ -199,7 +199,7 @@ class SimulatedQuantize(Simulated):
     relay> qnn.simulated_quantize([0.0, 0.6, 100.0], 0.5, 10, out_dtype="uint8")
     [10.0, 11.0, 210.0]
     relay> qnn.simulated_quantize([0.0, 0.6, 100.0], 0.5, 10, 1)
-    [10.0, 11.0, 210.0]
+    [10.0, 11.0, 127.0]
     """
 
     axis: int = -1
