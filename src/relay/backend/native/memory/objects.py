@@ -127,3 +127,22 @@ def release(code: Code, leaves: Sequence[Value]) -> None:
     for v in leaves:
         if v.type == POINTER:
             code.do(f"call void @{code.runtime}release({CONTEXT}, {v})")
+
+
+def take_apart(code: Code, of: Layout, p: Value, kept: Sequence[Value], lost: Sequence[Value] = ()) -> None:
+    """Release an object but for leaves that are `kept`; the others that it holds are `lost`.
+
+    If its reference count is 1, its memory is freed at once and the leaves keep their references (Reinking,
+    Xie, de Moura and Leijen, 2021).
+    """
+    mine, others, end = code.label(), code.label(), code.label()
+    code.branch(code.compare("icmp eq", code.load("i32", p), integer(1, 32)), mine, others)
+    code.block(mine)
+    release(code, lost)
+    code.do(f"call void @relay.shell({CONTEXT}, {p}, i64 {of.size})")
+    code.jump(end)
+    code.block(others)
+    retain(code, kept)
+    release(code, [p])
+    code.jump(end)
+    code.block(end)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from relay.backend.native.llvm.builder import POINTER, Code, Value, quoted
-from relay.backend.native.memory.objects import Layout, header, layout, read_object, release, retain
+from relay.backend.native.memory.objects import Layout, header, layout, read_object, take_apart
 from relay.backend.native.program.program import Program, emit_return, emit_tail_call, result_type
 from relay.backend.native.program.recording import force, is_block, record_call
 from relay.ir.expr import GlobalVar
@@ -39,8 +39,7 @@ def wrapper(program: Program, v: GlobalVar, captured: Sequence[Type], t: FuncTyp
     held = [x for c in captured for x in program.leaves(c)]
     of = closure_layout(held)
     values = read_object(code, of, me, ["i64", *held])[1:]
-    retain(code, values)
-    release(code, [me])
+    take_apart(code, of, me, values)
     row = [*values, *params]
     if is_block(program.mod.functions[v]):
         emit_return(program, code, result, record_call(program, code, v, row))

@@ -1,14 +1,12 @@
 """Code for pattern matching: tests, and bindings of the variables of a pattern.
 
-A value whose last use is the match passes its fields on to the variables of the pattern.  If its reference
-count is 1, its memory is freed at once and the fields keep their references (Reinking, Xie, de Moura and
-Leijen, 2021).
+A value whose last use is the match passes its fields on to the variables of the pattern.
 """
 
 from collections.abc import Container, Sequence
 
-from relay.backend.native.llvm.builder import CONTEXT, Code, Value, integer
-from relay.backend.native.memory.objects import read_object, release, retain, tag_of
+from relay.backend.native.llvm.builder import Code, Value, integer
+from relay.backend.native.memory.objects import read_object, release, retain, tag_of, take_apart
 from relay.backend.native.program.program import Program
 from relay.ir.expr import Expr, Pattern
 from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar
@@ -98,14 +96,4 @@ def release_instance(
         for v in row
         if not (isinstance(q, PatternVar) and q.var in used)
     ]
-    mine, others, end = code.label(), code.label(), code.label()
-    code.branch(code.compare("icmp eq", code.load("i32", p), integer(1, 32)), mine, others)
-    code.block(mine)
-    release(code, lost)
-    code.do(f"call void @relay.shell({CONTEXT}, {p}, i64 {of.size})")
-    code.jump(end)
-    code.block(others)
-    retain(code, owned)
-    release(code, [p])
-    code.jump(end)
-    code.block(end)
+    take_apart(code, of, p, owned, lost)
