@@ -1,8 +1,8 @@
 """Reverse mode: what was done is undone in the opposite order, and cotangents are passed back.
 
 Each tensor that leaves its segment has a reference in which its cotangent gathers.  At the end of each
-segment a function that goes back through it is put on the tape.  Pulling back leaves every reference at
-zero, so that it can be done again.  After Pearlmutter and Siskind, 2008, and Wang et al., 2019.
+segment a function that goes back through it is put on the tape.  Where `vjp` may pull back more than once,
+that leaves every reference at zero.  After Pearlmutter and Siskind, 2008, and Wang et al., 2019.
 """
 
 from collections.abc import Sequence
@@ -24,6 +24,7 @@ from relay.autodiff.structure import (
     accumulate,
     new_ref,
     new_tape,
+    nothing,
     take,
 )
 from relay.autodiff.values import Block, Fields, Inert, Number, Packed, Value, call
@@ -56,8 +57,10 @@ class Reverse(Dualizer):
     tape: Var
     plan: Plan
 
-    def __init__(self, types: DualTypes, supply: GlobalVarSupply) -> None:
+    def __init__(self, types: DualTypes, supply: GlobalVarSupply, *, again: bool) -> None:
+        """`again` says that what is made may be asked to pull cotangents back more than once."""
         super().__init__(types, supply)
+        self.structure.again = again
         self.quiet = Quiet(self.mod, supply)
 
     def root(self, kind: GradKind, f: Function, captured: Sequence[Var]) -> Function:
@@ -111,15 +114,20 @@ class Reverse(Dualizer):
         """The gradients of a program of one segment: cotangents are values all the way."""
         sums: Sums = {}
         self._seed(y, g, sums, inside)
-        sweep(b.steps, sums, inside)
+        sweep(b.steps, sums, inside, self.structure.again)
         return Tuple(tuple([self._gradient(x, p, sums, inside) for x, p in zip(xs, params, strict=True)]))
 
     def _taped(
         self, y: Value, g: Var | None, xs: Sequence[Value], params: Sequence[Var], b: Block, inside: Block
     ) -> Expr:
-        """The gradients of any program: seed the result, play the tape back, collect."""
+        """The gradients of any program: seed the result, play the tape back, collect.
+
+        What goes back once takes the tape along, and its records go as they are played.
+        """
         self.leave(b)
         back = b.bind(RefRead(self.tape), TAPE.value, "back")
+        if g is None:
+            b.bind(RefWrite(self.tape, nothing(b)), UNIT, "_")
         self._seed(y, g, None, inside)
         inside.bind(Call(back, ()), UNIT, "_")
         return Tuple(tuple([self._gradient(x, p, {}, inside) for x, p in zip(xs, params, strict=True)]))
@@ -150,7 +158,7 @@ class Reverse(Dualizer):
         """The cotangent of a parameter `x`."""
         match value:
             case Number():
-                return written(gathered(value, sums, b), value, b)
+                return written(gathered(value, sums, b, self.structure.again), value, b)
             case Fields():
                 parts: list[Expr] = []
                 for i, v in enumerate(value.values):
@@ -245,7 +253,7 @@ class Reverse(Dualizer):
         if any(isinstance(s, tuple) for s in b.steps):
             before = b.bind(RefRead(self.tape), TAPE.value, "before")
             inside = Block()
-            sweep(b.steps, {}, inside)
+            sweep(b.steps, {}, inside, self.structure.again)
             back = b.bind(Function((), inside.finish(Call(before, ())), UNIT), TAPE.value, "back")
             b.bind(RefWrite(self.tape, back), UNIT, "_")
         b.steps = []
@@ -253,11 +261,12 @@ class Reverse(Dualizer):
     leave = before_call
 
 
-def sweep(steps: Sequence[Any], sums: Sums, b: Block) -> None:
+def sweep(steps: Sequence[Any], sums: Sums, b: Block, again: bool) -> None:
     """Go back through a segment.
 
     `sums` has the cotangents of its results that were passed on as values; at the end, those of the tensors
-    it began with that have no references.  All others are added to the references.
+    it began with that have no references.  All others are added to the references, which are left at zero if
+    this is done `again`.
     """
     for step in reversed(steps):
         if isinstance(step, Number):
@@ -265,7 +274,7 @@ def sweep(steps: Sequence[Any], sums: Sums, b: Block) -> None:
             continue
         op, args, y, span = step
         derive_from(span)
-        g = gathered(y, sums, b)
+        g = gathered(y, sums, b, again)
         if is_missing(g):
             continue
         given = g if op.takes_no_zeros else written(g, y, b)
@@ -291,16 +300,16 @@ def total(number: Number, sums: Sums, b: Block) -> Expr | None:
     return g
 
 
-def gathered(y: Value, sums: Sums, b: Block) -> Any:
+def gathered(y: Value, sums: Sums, b: Block, again: bool) -> Any:
     """The cotangent of a result: None where it is zero, a Python tuple for a tuple."""
     match y:
         case Fields():
-            return tuple([gathered(v, sums, b) for v in y.values])
+            return tuple([gathered(v, sums, b, again) for v in y.values])
         case Number():
             g = total(y, sums, b)
             if y.partner is None:
                 return g
-            held = take(b, y.partner, y.type)
+            held = take(b, y.partner, y.type, again)
             return held if g is None else b.bind(call("add", held, g), y.type, "g")
         case _:
             return None

@@ -52,7 +52,7 @@ JOIN = Map("dual", ("plain", "plain"), "dual")
 TANGENT = Map("tangent", ("dual",), "plain")
 """The tangent, zeros where there is none."""
 COTANGENT = Map("cotangent", ("dual",), "plain")
-"""The cotangent that has gathered, which is zero from then on."""
+"""The cotangent that has gathered."""
 SEED = Map("seed", ("dual",), "unit")
 """Add ones to every cotangent."""
 PULL = Map("pull", ("dual", "plain"), "unit")
@@ -65,10 +65,11 @@ def accumulate(b: Block, ref: Expr, t: Type, g: Expr) -> None:
     b.bind(RefWrite(ref, b.bind(call("add", held, g), t, "g")), UNIT, "_")
 
 
-def take(b: Block, ref: Expr, t: Type) -> Var:
-    """What a reference holds, which is zero from then on."""
+def take(b: Block, ref: Expr, t: Type, again: bool) -> Var:
+    """Return what a reference holds; it is zero from then on if cotangents are pulled back `again`."""
     held = b.bind(RefRead(ref), t, "g")
-    b.bind(RefWrite(ref, b.bind(call("zeros_like", held), t, "z")), UNIT, "_")
+    if again:
+        b.bind(RefWrite(ref, b.bind(call("zeros_like", held), t, "z")), UNIT, "_")
     return held
 
 
@@ -81,7 +82,12 @@ def new_ref(b: Block, like: Expr, t: Type) -> Var:
 
 def new_tape(b: Block) -> Var:
     """An empty tape."""
-    return b.bind(RefCreate(b.bind(Function((), Tuple(()), UNIT), TAPE.value, "nothing")), TAPE, "tape")
+    return b.bind(RefCreate(nothing(b)), TAPE, "tape")
+
+
+def nothing(b: Block) -> Var:
+    """What an empty tape holds."""
+    return b.bind(Function((), Tuple(()), UNIT), TAPE.value, "nothing")
 
 
 class Structure:
@@ -89,6 +95,8 @@ class Structure:
 
     def __init__(self, types: DualTypes, supply: GlobalVarSupply) -> None:
         self.types = types
+        self.again = True
+        """Whether cotangents may be pulled back more than once."""
         self.supply = supply
         self.made: dict[tuple[Map, Type], GlobalVar] = {}
         self.waiting: list[tuple[Map, TypeCall, GlobalVar]] = []
@@ -141,7 +149,7 @@ class Structure:
             return TupleGetItem(x, 1)
         ref = b.bind(TupleGetItem(x, 1), self.types.partner(t), "r")
         if m is COTANGENT:
-            return take(b, ref, t)
+            return take(b, ref, t, self.again)
         g = xs[1] if m is PULL else b.bind(call("ones_like", b.bind(TupleGetItem(x, 0), t, "y")), t, "g")
         accumulate(b, ref, t, g)
         return Tuple(())

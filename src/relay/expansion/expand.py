@@ -175,9 +175,9 @@ class _Round:
         self.mod = mod
         self.pending = pending
         self.forward = Forward(DualTypes(mod, "jvp"), supply)
-        self.reverse = Reverse(DualTypes(mod, "vjp"), supply)
-        is_plain = not any(type(x) is Grad for e in pending.values() for x in post_order(e))
-        self.batching = Batching(mod, supply, may_select=is_plain)
+        kinds = {x.kind for e in pending.values() for x in post_order(e) if isinstance(x, Grad)}
+        self.reverse = Reverse(DualTypes(mod, "vjp"), supply, again="vjp" in kinds)
+        self.batching = Batching(mod, supply, may_select=not kinds)
         self.type_of = Types(mod)
         self.effects = Effects(mod)
         self.done: set[GlobalVar] = set()
