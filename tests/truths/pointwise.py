@@ -1,11 +1,13 @@
 """Truths of functions of one number or of several, from formulas in mpmath."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from math import copysign
 from typing import Any
 
 import numpy as np
 from mpmath import mp
+from mpmath.libmp import ComplexResult
 
 from truths.base import TRUTHS, ULPS, Case
 from truths.points import DTYPES, NARROW, line, plane
@@ -34,7 +36,8 @@ def pointwise(
 ) -> None:
     """Declare the truth of a function of `operands` numbers, and its derivative by each.
 
-    A formula may give a complex number, which is NaN, and None, which is not compared; so is a pole at -0.
+    A formula is NaN where it has no real value, also in between, and may give None, which is not compared, as
+    a pole at -0 is not.
     Where an operand is infinite, a function of one number has its limit, or what `at_infinity` gives in place
     of each formula; one of several is compared if there is an `at_infinity`, its derivatives are not.
     `at_zero` gives values where an operand is 0 of either sign; it and the `at_infinity` of several are given
@@ -77,9 +80,27 @@ def _computed(
     """Evaluate a formula at points."""
     columns = [[float(x) for x in p] for p in points]
     right = np.empty(len(columns[0]), object)
-    with mp.workprec(PRECISION):
+    with mp.workprec(PRECISION), _real_numbers():
         right[:] = [_at(f, xs, at_infinity, at_zero, is_slope) for xs in zip(*columns, strict=True)]
     return right
+
+
+@contextmanager
+def _real_numbers() -> Iterator[None]:
+    """Stop functions that would give complex numbers: those at infinities differ by mpmath's version."""
+    is_trapped, mp.trap_complex = mp.trap_complex, True
+    try:
+        yield
+    finally:
+        mp.trap_complex = is_trapped
+
+
+def _value(f: Formula, numbers: Sequence[Any]) -> Any:
+    """Return the value of a formula, NaN where it has no real one."""
+    try:
+        return f(*numbers)
+    except ComplexResult:
+        return mp.nan
 
 
 def _at(
@@ -90,7 +111,7 @@ def _at(
     if all(map(mp.isfinite, numbers)):
         if at_zero is not None and 0 in xs:
             return at_zero(*xs)
-        y = f(*numbers)
+        y = _value(f, numbers)
         is_open = y is not None and mp.isinf(y) and any(x == 0 and copysign(1, x) < 0 for x in xs)
         return None if is_open else y
     if len(xs) > 1:
@@ -106,7 +127,7 @@ def _limit(f: Formula, x: Any) -> Any:
         y = f(x)
     except (ValueError, ArithmeticError, NotImplementedError):
         y = mp.nan
-    return f(mp.sign(x) * FAR) if y is not None and mp.isnan(y) else y
+    return _value(f, [mp.sign(x) * FAR]) if y is not None and mp.isnan(y) else y
 
 
 def _nan_or_open(slope: Formula) -> Any:
