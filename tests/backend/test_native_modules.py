@@ -1,9 +1,12 @@
 """Partition of programs into LLVM modules, by what their functions say they refer to."""
 
+import re
+
 import numpy as np
 import pytest
 
 import relay
+from relay.backend.native.host.compiler import Compiler
 from relay.backend.native.llvm import modules
 from relay.backend.native.llvm.builder import VOID, Code, quoted
 from relay.backend.native.llvm.codegen import Optimised
@@ -46,3 +49,15 @@ def test_programs_in_many_modules_compute_the_same(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(modules, "MAX_MODULE_CHARACTERS", 1)
     for a, b in zip(relay.build(mod, cache=False)(x), whole, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def test_functions_that_use_tables_of_the_program_say_so() -> None:
+    mod = relay.parse(
+        "def @f(%a: Tensor[(2, 2), float32]) { sum(linalg.qr(%a).1 + linalg.eigh(%a).1 + linalg.inv(%a)) }\n"
+        "def @main(%a: Tensor[(2, 2), float32]) { grad(@f)(%a) }"
+    )
+    tables = ("relay.references", "relay.regions", "relay.routines", "relay.callbacks", "relay.launches")
+    pieces = Compiler(mod, ["main"]).program.pieces
+    uses = [(f"@{t}", p) for p in pieces for t in tables if re.search(rf"@{t}\b", p.text)]
+    assert {t for t, _ in uses} >= {"@relay.references", "@relay.routines"}
+    assert [p.functions for t, p in uses if t not in p.symbols] == []

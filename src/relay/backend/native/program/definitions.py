@@ -29,9 +29,10 @@ def emit_definition(program: Program, v: GlobalVar, graph: CallGraph) -> None:
         program.pieces.append(lazy_global(program, symbol, inner, program.leaves(fn.ret_type)))
         symbol = inner
     made = Definition(program, symbol, fn, graph.is_recursive(v) or calls_closures(fn))
+    piece = made.refusal() if CYCLIC in fn.attrs else made.piece()
     if fn.attrs.get(PIECE) == "tensors":
         program.plain.add(len(program.pieces))
-    program.pieces.append(made.refusal() if CYCLIC in fn.attrs else made.piece())
+    program.pieces.append(piece)
 
 
 def calls_closures(fn: Function) -> bool:

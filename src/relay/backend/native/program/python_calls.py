@@ -49,7 +49,8 @@ def called(program: Program, code: Code, fn: Function, given: Sequence[Value]) -
     kinds = program.leaves(fn.ret_type)
     name = f"reference.{len(program.references)}"
     made = Code(name, result_type(kinds), [Value(v.type, f"%p{i}") for i, v in enumerate(given)])
-    place = Value(POINTER, f"getelementptr (i8, ptr @{REFERENCES}, i64 {8 * len(program.references)})")
+    table = made.refer(f"@{REFERENCES}")
+    place = Value(POINTER, f"getelementptr (i8, ptr {table}, i64 {8 * len(program.references)})")
     found = python_call(made, made.params, made.load(POINTER, place), kinds)
     emit_return(program, made, kinds, found)
     program.pieces.append(made.piece())
