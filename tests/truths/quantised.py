@@ -266,3 +266,80 @@ def avg_pool2d(long: bool) -> Iterator[Case]:
         window = [int(v) - 3 for v in x[0, i : i + 2, j : j + 3, c].ravel()]
         right[0, i, j, c] = held(upward(Fraction(sum(window), 6) * exact(0.25) / exact(0.3)) + 1, "uint8")
     yield case([x, *sizes(0.25, 3, 0.3, 1)], right, pool_size=(2, 3))
+
+
+# --- weights in blocks and groups ---
+
+BLOCKS = {
+    "q8_0": (34, (0,), [14, 35, 56, 77, 98, 119, -116, -95, -74, -53, -32]),
+    "q4_0": (18, (0,), [6, -5, 0, 5, -6, -1, -7, -5, -4, -3, -1]),
+    "q4_1": (20, (0, 2), [13, 2, 7, 12, 1, 6, 3, 4, 6, 7, 8]),
+    "q5_0": (22, (0,), [-6, 15, -12, -7, 14, -13, 3, -12, 6, -9, -8]),
+    "q5_1": (24, (0, 2), [9, 30, 3, 24, 13, 2, 5, 22, 24, 9, 10]),
+    "q2_k": (84, (80, 82), [0, 21, 42, 4, -1, -2, 18, -3, -3, 42, 2, 35, 3, 6, -2, -6]),
+    "q3_k": (110, (108,), [128, 69, 42, 33, 36, -19, 0, -34, 0, 6, -30, 33, 27, 0, -112, 58]),
+    "q4_k": (144, (0, 2), [-56, 140, 182, 462, 498, 120, 330, 722, 27, 55, 72, 149, -14, 0, 41, 104]),
+    "q5_k": (176, (0, 2), [-56, 588, 672, 392, 1170, 120, 1016, 624, 27, 119, 226, 303, 18, 0, 167, 86]),
+    "q6_k": (210, (208,), [-2048, 1633, 2340, -935, -1380, -693, 0, -2712, -2880, 3937, 1220, -3335, -1836,
+                           -808, -1504, 2175]),
+    "iq4_nl": (18, (0,), [89, -65, 1, 69, -83, -10, -104, -65, -49, -35, -10]),
+    "iq4_xs": (136, (0,), [12, -780, -374, 646, 1421, 1885, 2490, -1140, 762, 390, -1246, -532, -795, 975,
+                           -725, -1102]),
+}  # fmt: skip
+"""Of each format: the bytes of a block, where its float16 scales are, and eight times its numbers by the
+package `gguf` (0.19.0): every third of 32, every 17th of 256.  Byte `i` is `7 * i % 256`, scales are 1/8."""
+
+
+@truth("dequantize_blocks")
+def dequantize_blocks(long: bool) -> Iterator[Case]:
+    for form, (size, halves, eighths) in BLOCKS.items():
+        block = (np.arange(size) * 7 % 256).astype("uint8")
+        for at in halves:
+            block[at : at + 2] = 0, 0x30
+        step = 3 if len(eighths) == 11 else 17
+        right = np.full(32 if step == 3 else 256, None, object)
+        right[::step] = [mp.mpf(v) / 8 for v in eighths]
+        yield Case((block,), right, attrs={"format": form}, ulps=0)
+
+
+def unpacked(data: Any, bits: int) -> Any:
+    """Return the numbers that bytes hold, the first in the lowest bits."""
+    rows = [[int(byte) >> at & 2**bits - 1 for byte in row for at in range(0, 8, bits)] for row in data]
+    return np.asarray(rows, object)
+
+
+@truth("dequantize_groups")
+def dequantize_groups(long: bool) -> Iterator[Case]:
+    data = (np.arange(24) * 91 % 251).astype("uint8").reshape(2, 3, 4)
+    for dtype in ("float32", "float64"):
+        scale = (np.asarray([[1.5, -0.25, 3.0], [0.125, 7.0, 1e-3]])).astype(dtype)
+        zero = np.asarray([[7.5, 0.0, 8.0], [-1.0, 3.0, 15.0]], dtype)
+        for bits in (2, 4, 8):
+
+            def formula(x: Any, s: Any, *zero: Any, bits: int = bits) -> Any:
+                q = unpacked(x.reshape(6, 4), bits).reshape(2, 3, -1)
+                return ((q - (zero[0][..., None] if zero else 2 ** (bits - 1))) * s[..., None]).reshape(2, -1)
+
+            yield computed(formula, data, scale, bits=bits, group=32 // bits, dtype=dtype)
+            if bits == 4:
+                yield computed(formula, data, scale, zero, bits=4, group=8, dtype=dtype)
+                packed = np.asarray([[0x51, 3], [0xF0, 9]], "uint8")
+                yield computed(
+                    lambda x, s, z: formula(x, s, unpacked(z, 4)[:, :3], bits=4), data, scale, packed,
+                    bits=4, group=8, dtype=dtype,
+                )  # fmt: skip
+
+
+@truth("round_groups")
+def round_groups(long: bool) -> Iterator[Case]:
+    def formula(x: Any) -> Any:
+        groups = []
+        for group in x.reshape(-1, 4):
+            most = max(abs(v) for v in group)
+            groups += [mp.nint(127 * v / most) * most / 127 for v in group]
+        return np.asarray(groups, object).reshape(x.shape)
+
+    for dtype in ("float16", "float32", "float64"):
+        x = [[4.0, -1.0, 3.0, 0.32, -0.16, 1.5, -2.0, 0.0], [1e-3, 2e-4, -9e-4, 5e-5, 7, -100, 30.2, 61]]
+        yield computed(formula, np.asarray(x, dtype), group=4)
+    yield Case((np.zeros((1, 4), "float32"),), np.zeros((1, 4)), attrs={"group": 4}, ulps=0)
