@@ -40,7 +40,7 @@ from relay.transform.passes.fast_arithmetic import fast_math
 from relay.transform.passes.fusion import fuse_ops
 from relay.transform.passes.infer_type import infer_type
 from relay.transform.passes.integer_products import integer_products
-from relay.transform.passes.lambda_lifting import lambda_lift
+from relay.transform.passes.lambda_lifting import compute_again, lambda_lift
 from relay.transform.passes.monomorphize import monomorphize
 from relay.transform.passes.outline_blocks import BATCH, DYNAMIC, outline_blocks
 from relay.transform.passes.parallel_batch_matmul import combine_parallel_batch_matmul
@@ -189,8 +189,8 @@ def asks_known_size(e: Expr, types: Types) -> bool:
 
 NATIVE: tuple[PassFunction, ...] = (
     instantiate_entries, strip_reserved_attrs, globals_to_thunks, expand_grad, remove_unused_functions,
-    monomorphize, settle_sizes, batch_blocks, expand_operators, split_args, fuse_ops, join_attention,
-    outline_fused_groups, eta_expand, lambda_lift, split_long_definitions,
+    monomorphize, settle_sizes, batch_blocks, expand_operators, split_args, compute_again, fuse_ops,
+    join_attention, outline_fused_groups, eta_expand, lambda_lift, split_long_definitions,
 )  # fmt: skip
 XLA: tuple[PassFunction, ...] = (
     instantiate_entries, expand_grad, remove_unused_functions, monomorphize, settle_sizes,
@@ -202,7 +202,7 @@ OPTIONS: Mapping[PassFunction, Mapping[str, Any]] = {
     eta_expand: {"expand_op": True, "expand_constructor": True},
 }
 """Options of passes in `NATIVE`: there is code for groups of operators, and for calls of definitions."""
-OPTIONAL: tuple[PassFunction, ...] = (settle_sizes, join_attention)
+OPTIONAL: tuple[PassFunction, ...] = (settle_sizes, compute_again, join_attention)
 """The passes of `NATIVE` that make code faster; it could not be generated without the others."""
 
 
