@@ -20,7 +20,6 @@ mpmath, or in NumPy on arrays of mpmath's numbers (`dtype=object`), and never ca
   `computed` calls the formula on operands of mpmath's numbers, takes its derivatives by central differences
   at 400 bits, and weighs results by different powers of two.  Integers stay integers, and are compared
   exactly.  A formula of one's own for the derivative goes into a `Case`.
-- Remove the operator's name from `without_truth.txt`.
 - Where the right answer is a convention (the derivative at a kink), it is PyTorch's.  An entry that is None
   is not compared.
 

@@ -69,7 +69,7 @@ def is_apart(value: Any, right: Any, ulps: float, scale: Any = None) -> Any:
     """Return a mask of the elements of a result that are further away than `ulps`; integers must be equal."""
     value = np.asarray(value)
     if value.dtype.kind in "biuSUO" or not _is_floating(value.dtype):
-        return np.asarray(value != np.asarray(right))
+        return np.asarray(value != np.asarray(right)) & claims(right)
     return distances(value, right, scale) > ulps
 
 
