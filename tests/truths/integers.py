@@ -5,34 +5,16 @@ from typing import Any
 
 import numpy as np
 
+from relay.ir.dtype import integer_range
 from truths.base import Case, truth
 
 DTYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 """The dtypes of integers that are compared."""
 
 
-def limits(dtype: str) -> tuple[int, int]:
-    """Return the least and the greatest integer of a dtype."""
-    bits = int(dtype.lstrip("uint"))
-    return (0, 2**bits - 1) if dtype.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-
-
-def wrapped(x: int, dtype: str) -> int:
-    """Return the integer of a dtype that has the same last bits."""
-    low, high = limits(dtype)
-    return (x - low) % (high - low + 1) + low
-
-
-def ends(dtype: str) -> list[int]:
-    """Return the integers of a dtype at the ends of its range, around 0, and some between."""
-    low, high = limits(dtype)
-    some = [low, low + 1, low // 2, -7, -2, -1, 0, 1, 2, 3, 7, 100, high // 2, high - 1, high]
-    return sorted({x for x in some if low <= x <= high})
-
-
 def rows(dtype: str) -> Any:
     """Return a matrix with equal elements in its rows, and those at the ends of the dtype."""
-    low, high = limits(dtype)
+    low, high = integer_range(dtype)
     return np.asarray([[5, high, 3, high], [low, 7, low, 0], [4, 4, 4, 4]], dtype)
 
 
@@ -75,29 +57,6 @@ def place(name: str, best: Callable[[list[int]], int]) -> None:
 
 place("argmax", max)
 place("argmin", min)
-
-
-@truth("argsort")
-def argsort(long: bool) -> Iterator[Case]:
-    for dtype in DTYPES:
-        x = rows(dtype)
-        for is_ascend in (True, False):
-            right = [
-                sorted(range(len(line)), key=lambda i, line=line: line[i] if is_ascend else -line[i])
-                for line in x.tolist()
-            ]
-            attrs = {"axis": 1, "is_ascend": is_ascend}
-            yield Case((x,), np.asarray(right, "int32"), attrs=attrs)
-
-
-@truth("searchsorted")
-def searchsorted(long: bool) -> Iterator[Case]:
-    for dtype in DTYPES:
-        known, asked = sorted([*ends(dtype), *ends(dtype)[::2]]), ends(dtype)
-        for right in (False, True):
-            count = [sum(k <= v if right else k < v for k in known) for v in asked]
-            operands = (np.asarray(known, dtype), np.asarray(asked, dtype))
-            yield Case(operands, np.asarray(count, "int32"), attrs={"right": right})
 
 
 @truth("invert_permutation")

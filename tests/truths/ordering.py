@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from truths import integers
 from truths.base import Case, truth
 from truths.computed import computed
+from truths.exact import ends
 
 ROWS = [[3.0, -1.0, 3e38, 1e-45, -3e38, 0.5], [2.0, 5.0, -7.0, 1e30, 1.0, -0.25]]
 WITH_TIES = [[3.0, -1.0, 3.0, -1.0, 7.0, -np.inf], [0.0, np.inf, 0.0, 5.0, -2.0, 5.0]]
@@ -62,13 +64,21 @@ def running(x: Any, f: Callable[..., Any]) -> tuple[Any, Any]:
     return values, indices
 
 
+@truth("argsort")
+def argsort(long: bool) -> Iterator[Case]:
+    for dtype in integers.DTYPES:
+        x = integers.rows(dtype)
+        for is_ascend in (True, False):
+            right = [places(row, is_ascend) for row in x.tolist()]
+            yield Case((x,), np.asarray(right, "int32"), attrs={"axis": 1, "is_ascend": is_ascend})
+
+
 @truth("searchsorted")
 def searchsorted(long: bool) -> Iterator[Case]:
-    for dtype in ("float32", "int32"):
-        line, values = (
-            np.asarray([-5, 1, 1, 3, 7]).astype(dtype),
-            np.asarray([[-9, -5, 0], [1, 7, 8]]).astype(dtype),
-        )
+    for dtype in ("float32", *integers.DTYPES):
+        some = [-9.5, -5, 0, 1, 3.25, 8] if dtype == "float32" else ends(dtype)
+        known, asked = sorted([*some, *some[::2]]), [some, some[::-1]]
         for right in (False, True):
-            where = np.searchsorted(line, values, "right" if right else "left").astype("int32")
-            yield Case((line, values), where, attrs={"right": right})
+            count = [[sum(k <= v if right else k < v for k in known) for v in row] for row in asked]
+            operands = (np.asarray(known, dtype), np.asarray(asked, dtype))
+            yield Case(operands, np.asarray(count, "int32"), attrs={"right": right})

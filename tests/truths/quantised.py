@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from mpmath import mp
 
+from relay.ir.dtype import integer_range
 from truths.base import Case, truth
 from truths.computed import computed
-from truths.integers import limits
 
 HALF = Fraction(1, 2)
 NEAR = Fraction(1, 2000)
@@ -19,7 +19,7 @@ NEAR = Fraction(1, 2000)
 
 def held(x: int, dtype: str) -> int:
     """Return an integer, or the end of the dtype's range that is next to it."""
-    low, high = limits(dtype)
+    low, high = integer_range(dtype)
     return min(max(x, low), high)
 
 
@@ -45,7 +45,7 @@ def sizes(*numbers: Any) -> list[Any]:
 
 def every(dtype: str) -> list[int]:
     """Return all integers of 8 bits."""
-    low, high = limits(dtype)
+    low, high = integer_range(dtype)
     return [*range(low, high + 1)]
 
 
@@ -208,7 +208,7 @@ def softmax(long: bool) -> Iterator[Case]:
 
 def integers(*shape: int, dtype: str, seed: int = 0) -> Any:
     """Return integers from the whole range of a dtype."""
-    low, high = limits(dtype)
+    low, high = integer_range(dtype)
     return np.random.default_rng(seed).integers(low, high + 1, shape).astype(dtype)
 
 
