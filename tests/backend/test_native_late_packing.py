@@ -33,7 +33,7 @@ def shape(text: str, sizes: tuple[int, int, int]) -> tuple[int, ...]:
 
 @pytest.mark.parametrize("sizes", [*SIZES, (MOST_ROWS_OF_PANEL + 1, 20, 40)])
 @pytest.mark.parametrize("name", list(PRODUCTS))
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("bfloat16", marks=pytest.mark.long)])
 def test_weights_that_are_arguments(name: str, sizes: tuple[int, int, int], dtype: str) -> None:
     rows, k, columns = sizes
     data, weight, call = PRODUCTS[name]

@@ -121,7 +121,9 @@ def test_what_is_kept_of_rows_fits_on_the_stack_of_a_thread() -> None:
 
 
 @pytest.mark.parametrize(("sizes", "axes"), ORDERS)
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "bool"])
+@pytest.mark.parametrize(
+    "dtype", ["float32", "bool", *[pytest.param(t, marks=pytest.mark.long) for t in ("float64", "int8")]]
+)
 def test_axes_change_places(sizes: tuple[int, ...], axes: tuple[int, ...], dtype: str) -> None:
     x = (np.random.default_rng(0).standard_normal(sizes) * 100).astype(dtype)
     names = ", ".join([f"n{i}" for i in range(len(sizes))])

@@ -244,7 +244,7 @@ def chain(n, bound=True):
     return Function((x,), e)
 
 
-DEPTHS = pytest.mark.parametrize("depth", [20_000, pytest.param(100_000, marks=pytest.mark.long)])
+DEPTHS = pytest.mark.parametrize("depth", [5_000, pytest.param(100_000, marks=pytest.mark.long)])
 
 
 @DEPTHS

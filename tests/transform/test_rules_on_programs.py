@@ -121,7 +121,7 @@ def test_four_times_the_program_takes_about_four_times_as_long(
     assert seconds(PASSES[name], make(4_000)) < 8 * seconds(PASSES[name], make(1_000)) + 0.025
 
 
-@pytest.mark.parametrize("depth", [20_000, pytest.param(100_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("depth", [5_000, pytest.param(100_000, marks=pytest.mark.long)])
 @pytest.mark.parametrize("make", [nested, chain])
 def test_deep_programs_are_ordinary(make: Callable[[int], IRModule], depth: int) -> None:
     deep = make(depth)
