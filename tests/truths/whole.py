@@ -53,6 +53,7 @@ def cumsum(long: bool) -> Iterator[Case]:
     yield Case((x,), np.asarray([[1, 1, 2], [1, 2, 2]], "int64"), attrs={"axis": 1})
     for dtype, values in (("float32", [1.5, -2.0, 1e7, 0.25]), ("float64", [1.5, -2.0, 1e16, 0.25])):
         yield computed(np.cumsum, np.asarray(values, dtype), axis=0, scale=lambda x: np.cumsum(np.abs(x)))
+    yield computed(np.cumsum, np.full(1 << 15, 0.1, "float32"), axis=0, has_slopes=False)
 
 
 @truth("prod")
@@ -165,6 +166,15 @@ for name in ("collapse_sum_to", "collapse_sum_like"):
                 ),
                 **attrs,
             )
+        tenths = np.full(1 << 15, 0.1, "float32")
+        one = (np.zeros(1, "int32"),) if name == "collapse_sum_like" else ()
+        yield computed(
+            lambda x, *_: np.sum(x, keepdims=True),
+            tenths,
+            *one,
+            has_slopes=False,
+            **({} if one else {"shape": (1,)}),
+        )
 
 
 # --- bits ---

@@ -18,7 +18,7 @@ from relay.op.derivative import broadcast_like, const_like, masked, rank_of, unb
 from relay.op.family import Broadcast
 from relay.op.kind import Derivative, Fusion, Precision
 from relay.op.native import Loops, Scalars, View
-from relay.op.numeric import apply
+from relay.op.numeric import apply, for_squares, narrow, squaring_dtype
 from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement
@@ -104,8 +104,8 @@ def collapsed(np: Numpy, x: Array, shape: Sequence[int]) -> Array:
     axes = tuple([i for i, d in enumerate(x.shape) if i < extra or (shape[i - extra] == 1 and d != 1)])
     if not axes:
         return x
-    wide = accumulator(x)
-    return np.reshape(np.sum(wide, axis=axes, dtype=wide.dtype).astype(x.dtype), tuple(shape))
+    wide = for_squares(accumulator(x))
+    return np.reshape(narrow(np.sum(wide, axis=axes, dtype=wide.dtype), x.dtype), tuple(shape))
 
 
 @operator("collapse_sum_to")
@@ -266,7 +266,7 @@ def collapsed_element(b: Loops, index: Sequence[Any], data: View) -> Any:
         ]
         return [b.add(totals[0], b.cast(data.at(own), totals[0].dtype))]
 
-    zero = b.const(0, accumulator_name(data.dtype))
+    zero = b.const(0, str(squaring_dtype(accumulator_name(data.dtype))))
     return b.cast(b.fold(sizes, [zero], step)[0], data.dtype)
 
 

@@ -17,7 +17,7 @@ from relay.op.derivative import cast_back, tensor_type, times
 from relay.op.family import family
 from relay.op.kind import Batching, Derivative, Wide
 from relay.op.native import Loops, Output, View
-from relay.op.numeric import SameType, apply, dims, narrow
+from relay.op.numeric import SameType, apply, dims, for_squares, narrow, squaring_dtype
 from relay.op.reduce import Accumulating
 from relay.op.registry import operator
 from relay.op.relation import Typing
@@ -29,7 +29,8 @@ from relay.op.traced import loop, placed
 class Scan(Accumulating):
     """Combines each element with all before it; without `axis`, over the elements in row-major order.
 
-    `exclusive` leaves the element itself out, so that the first is the neutral one.
+    `exclusive` leaves the element itself out, so that the first is the neutral one.  Totals of float32 are
+    float64, so that long ones are rounded once.
     """
 
     wide = Wide.SUM
@@ -53,7 +54,7 @@ class Scan(Accumulating):
         """`run` (a cumulative function) over `data`, shifted by one place if this is exclusive."""
         data = self.integers(data)
         wanted = data.dtype if self.dtype is None else self.dtype
-        x = accumulator(narrow(data, wanted))
+        x = for_squares(accumulator(narrow(data, wanted)))
         axis = 0 if self.axis is None else self.axis % data.ndim
         if self.axis is None:
             x = x.reshape(-1)
@@ -86,7 +87,7 @@ class Scan(Accumulating):
 
     def run(self, b: Loops, out: Output, data: View, neutral: int, combined: Any) -> None:
         """Write the running totals by `combined(total, x)`."""
-        wide, wanted = accumulator_name(out.dtype), out.dtype
+        wide, wanted = str(squaring_dtype(accumulator_name(out.dtype))), out.dtype
         first = b.const(neutral, wide)
 
         def step(index: Sequence[Any], totals: Sequence[Any]) -> Sequence[Any]:
