@@ -207,7 +207,7 @@ class Compiler:
         launches = f"@{LAUNCHES} = global [{max(1, 2 * len(p.blocks))} x i64] zeroinitializer"
         tables = [constants, launches, references, regions, routines, callbacks]
         data = [*tables, p.layouts.text(), self.objects.text()]
-        first = Piece("\n".join([DECLARATIONS, *data, *p.singletons.values()]))
+        first = Piece("\n".join([DECLARATIONS, *data, *p.singletons.values()]), symbols=p.held_symbols)
         return split_modules(
             inline_bodies(), [first, *self.pieces], p.pieces, p.plain, self.symbols_of_kernels()
         )

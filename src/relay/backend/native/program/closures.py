@@ -19,10 +19,11 @@ def static_closure(program: Program, code: Code, v: GlobalVar, t: FuncType) -> V
     """A closure over a definition that takes nothing along."""
     name = f"@{quoted(f'closure.{v.name_hint}')}"
     if name not in program.singletons:
-        target = wrapper(program, v, (), t).name
+        inside = wrapper(program, v, (), t)
+        program.held_symbols[f"@{inside.name}"] = inside.declaration()
         word = header(program.layouts.number(layout(["i64"])), count=0)
         program.singletons[name] = (
-            f"{name} = internal global {{ i64, ptr }} {{ i64 {word}, ptr @{target} }}, align 16"
+            f"{name} = internal global {{ i64, ptr }} {{ i64 {word}, ptr @{inside.name} }}, align 16"
         )
     return Value(POINTER, code.refer(name))
 

@@ -72,6 +72,8 @@ class Program(DataTypes):
         self.nests: list[Nest] = []
         """The loops of groups and of calls of operators, as they have been written."""
         self.singletons: dict[str, str] = {}
+        self.held_symbols: dict[str, str] = {}
+        """Functions whose addresses singletons hold, with their declarations."""
         self.wrappers = 0
         self.constants: dict[Constant | Packed, int] = {}
         """Those that the program has in memory, numbered."""
