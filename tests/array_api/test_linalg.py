@@ -58,6 +58,15 @@ def test_values_are_numpys(name: str, options: dict[str, Any]) -> None:
         agree(traced, expected(x, **options))
 
 
+@pytest.mark.parametrize("size", [1e20, 1e-30])
+def test_norms_at_the_ends_of_float32(size: float) -> None:
+    x = np.array([3, 4], "float32") * np.float32(size)
+    for found in (xp.linalg.vector_norm(x), xp.linalg.matrix_norm(x[None])):
+        np.testing.assert_allclose(found, np.linalg.vector_norm(x.astype("float64")), rtol=1e-7)
+    (slope,) = relay.grad(xp.linalg.vector_norm)(x)[1]
+    np.testing.assert_allclose(slope, [0.6, 0.8], rtol=1e-7)
+
+
 def tuple_of(x: Any) -> Any:
     return tuple(x) if isinstance(x, tuple) else x
 

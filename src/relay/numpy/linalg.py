@@ -18,6 +18,7 @@ from relay.numpy.manipulation import concat, expand_dims, index, moveaxis, resha
 from relay.numpy.manipulation import matrix_transpose as matrix_transpose
 from relay.numpy.searching import where
 from relay.numpy.statistics import count_nonzero, max, min, sum
+from relay.op.numeric import squaring_dtype
 
 ROWS, COLUMNS = -2, -1
 """The axes of a matrix."""
@@ -240,6 +241,9 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: flo
         return cast(count_nonzero(given, axis=axes, keepdims=keepdims), given.dtype)
     if ord == 1:
         return sum(size, axis=axes, keepdims=keepdims)
+    size = cast(size, squaring_dtype(str(given.dtype)))  # float32 has no room for squares beyond 1e±19
     if ord == 2:
-        return sqrt(sum(multiply(given, given), axis=axes, keepdims=keepdims))
-    return pow(sum(pow(size, float(ord)), axis=axes, keepdims=keepdims), 1 / ord)
+        found = sqrt(sum(multiply(size, size), axis=axes, keepdims=keepdims))
+    else:
+        found = pow(sum(pow(size, float(ord)), axis=axes, keepdims=keepdims), 1 / ord)
+    return cast(found, given.dtype)
