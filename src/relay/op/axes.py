@@ -115,7 +115,8 @@ def check_indices(np: Any, indices: Any, size: Any, *, negative: bool = True) ->
 
     def told() -> str:
         first = np.asarray(indices)[np.asarray(~inside)].reshape(-1)[0]
-        return f"index {first} is out of range for an axis of size {size}"
+        shown = f"{first} or greater" if first == LAST_INDEX else str(first)
+        return f"index {shown} is out of range for an axis of size {size}"
 
     require(np, inside, "index-out-of-range", OUTSIDE, told=told)
     return np.where(indices < 0, indices + size, indices) if negative else indices
