@@ -46,6 +46,7 @@ def test_methods_refuse_unknown_keywords_with_a_diagnostic(name: str) -> None:
         (lambda x: x.sum(dim=1), "`x.sum` has no argument `dim`", "here it is `axis`"),
         (lambda x: x.mean(1, keepdim=True), "no argument `keepdim`", "did you mean `keepdims`?"),
         (lambda x: relay.nn.softmax(x, dim=1), "no argument `dim`", "here it is `axis`"),
+        (lambda x: x.reshape(shape=(3, 2)), "`x.reshape` takes `shape` by position", "leave `shape=` out"),
         (lambda x: x.sum(1, True, 3), "too many positional", "its arguments are axis, keepdims"),
         (lambda x: np.sum(x), "`numpy.sum` cannot", "`relay.sum(x)` is the operator"),
         (lambda x: np.add.reduce(x), "`numpy.add` cannot", "`relay.add"),

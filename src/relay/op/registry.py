@@ -99,6 +99,10 @@ OTHER_NAMES = {
 """What other libraries call attributes, where the spelling is not near enough."""
 
 
+WITHOUT_NAMES = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)
+"""Kinds of parameters that are not given by name."""
+
+
 def clear_arguments(call: F, name: str = "") -> F:
     """Return `call`, whose arguments that do not fit its signature are a diagnostic (`unknown-attribute`,
     `argument-count`); Python's own error says which one is missing.
@@ -129,6 +133,9 @@ def _refuse_arguments(call: Any, args: Sequence[Any], named: Mapping[str, Any], 
             message, hint = f"`{name}` has no argument `{unknown[0]}`", _attribute_hint(unknown[0], params)
             raise RelayError(Diagnostic("unknown-attribute", message, caller_span(), hint=hint)) from None
         message, hint = f"`{name}`: {error}", f"its arguments are {', '.join(params)}"
+        unnamed = next((k for k in named if signature.parameters[k].kind in WITHOUT_NAMES), None)
+        if unnamed is not None:
+            message, hint = f"`{name}` takes `{unnamed}` by position", f"leave `{unnamed}=` out"
         raise RelayError(Diagnostic("argument-count", message, caller_span(), hint=hint)) from None
 
 
