@@ -86,7 +86,7 @@ def new_tape(b: Block) -> Var:
 
 
 def nothing(b: Block) -> Var:
-    """What an empty tape holds."""
+    """Return the value of an empty tape."""
     return b.bind(Function((), Tuple(()), UNIT), TAPE.value, "nothing")
 
 
@@ -96,7 +96,7 @@ class Structure:
     def __init__(self, types: DualTypes, supply: GlobalVarSupply) -> None:
         self.types = types
         self.again = True
-        """Whether cotangents may be pulled back more than once."""
+        """True if cotangents may be pulled back more than once."""
         self.supply = supply
         self.made: dict[tuple[Map, Type], GlobalVar] = {}
         self.waiting: list[tuple[Map, TypeCall, GlobalVar]] = []

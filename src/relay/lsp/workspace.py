@@ -1,4 +1,4 @@
-"""The files of a workspace: the text and imports of each, and its last check, kept while it stays as it is.
+"""The files of a workspace, with the text, the imports and the last check of each.
 
 A file can name a definition of another one only if its text has the name, and imports that file, perhaps
 through others.  The rest of the files are not checked when a name is looked for.

@@ -243,7 +243,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: flo
         return sum(size, axis=axes, keepdims=keepdims)
     size = cast(size, squaring_dtype(str(given.dtype)))  # float32 has no room for squares beyond 1e±19
     if ord == 2:
-        found = sqrt(sum(multiply(size, size), axis=axes, keepdims=keepdims))
+        norm = sqrt(sum(multiply(size, size), axis=axes, keepdims=keepdims))
     else:
-        found = pow(sum(pow(size, float(ord)), axis=axes, keepdims=keepdims), 1 / ord)
-    return cast(found, given.dtype)
+        norm = pow(sum(pow(size, float(ord)), axis=axes, keepdims=keepdims), 1 / ord)
+    return cast(norm, given.dtype)

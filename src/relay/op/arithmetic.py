@@ -202,13 +202,13 @@ class Power(Arithmetic):
 
 
 def _is_exact(n: Any) -> bool:
-    """Whether `n - 1` is not rounded."""
+    """Return True where `n - 1` is not rounded."""
     less = n - n.dtype.type(1)
     return bool(less + n.dtype.type(1) == n and n - less == 1)
 
 
 def _is(x: Expr, value: float) -> Expr:
-    """Whether an element is a number."""
+    """Return True where an element is a number."""
     return apply("equal", x, const_like(value, x))
 
 

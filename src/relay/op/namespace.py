@@ -18,7 +18,7 @@ ELSEWHERE = {
     "remat": "checkpoint", "PRNGKey": "random.threefry_key", "cat": "concatenate", "permute": "transpose",
     "unsqueeze": "expand_dims", "randn": "random.normal", "rand": "random.uniform",
 }  # fmt: skip
-"""What NumPy, PyTorch and JAX call functions of Relay, where the spelling is not near enough."""
+"""The names of our functions in NumPy, PyTorch and JAX, where the spelling is not near enough."""
 
 
 def root_names() -> list[str]:

@@ -9,7 +9,7 @@ from relay.frontend.value import Value, call, constant, fields
 NO_FACTORS = "only the result is computed, not the factors it comes from"
 NO_INFO = "what failed is an error, and no number says so"
 CHECKS = ("aten._linalg_check_errors.default", "with_effects")
-"""What PyTorch calls to make an error of the number that says what failed; it runs in order with effects."""
+"""PyTorch's call that makes an error of the number that says what failed; it runs in order with effects."""
 
 
 def turned(x: Value) -> Value:

@@ -19,7 +19,7 @@ from relay.transform.rewriting.lifting import lifted
 from relay.transform.rewriting.registry import module_pass
 
 STEPS = 8
-"""How many operators at most compute a value again that would be held else."""
+"""The most operators that compute a value again rather than hold it."""
 Steps: TypeAlias = Mapping[Expr, tuple[int, Let]]
 """Bindings, by their variables, with places in the order in which they are evaluated."""
 
@@ -130,12 +130,12 @@ def _steps_to(v: Expr, held: AbstractSet[Expr], cheap: Steps) -> Steps | None:
 
 
 def is_record(e: Expr) -> bool:
-    """Whether `e` is a function that gives nothing: it runs for its effect."""
+    """Return True if `e` is a function that gives nothing: it runs for its effect."""
     return type(e) is Function and e.ret_type == UNIT
 
 
 def is_cheap(e: Expr) -> bool:
-    """Whether `e` does about one instruction for each number that it reads or writes."""
+    """Return True if `e` does about one instruction for each number that it reads or writes."""
     if not (isinstance(e, Call) and isinstance(e.op, Op)) or isinstance(e.attrs, Composite):
         return False
     return e.attrs.fusion in (Fusion.ELEMENTWISE, Fusion.BROADCAST) and e.attrs.element_cost == 1

@@ -1,4 +1,4 @@
-"""Float sums in blocks: a loop adds up a few rounds, their sums are added up in turn, and so on.
+"""Code for float sums in blocks, whose rounding errors grow with the logarithm of the length.
 
 A sum of n equal numbers, one after the other, is off by up to n / 2 units in the last place; in blocks, by no
 more than the rounds of a block.  The blocks depend on the number of rounds and on nothing else, so a sum is

@@ -19,7 +19,7 @@ from relay.backend.native.loops.free_values import free_values
 from relay.backend.native.memory.representation import SIZES, memory, scalar
 
 ROW_BYTES, ROWS_BYTES = 1 << 18, (1 << 20) - (1 << 14)
-"""What is kept of a row at most, for one value and for all: it lies in the cache, on a thread's stack, where
+"""The most bytes kept of a row, for one value and for all: it lies in the cache, on a thread's stack, where
 sums of blocks have the rest of a MiB.
 """
 PADDED_ELEMENTS = 64
