@@ -15,7 +15,9 @@ from relay.op.registry import registry
 DIFFERENTIABLE = sorted(n for n, cls in registry.items() if cls.derivative is not Derivative.ZERO)
 
 
-@pytest.mark.parametrize("symbolic", [False, True], ids=["fixed", "symbolic"])
+@pytest.mark.parametrize(
+    "symbolic", [pytest.param(False, marks=pytest.mark.long), True], ids=["fixed", "symbolic"]
+)
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
 def test_programs_give_what_the_rules_give(name: str, symbolic: bool) -> None:
     for case in cases(name):

@@ -50,12 +50,16 @@ def assert_value(out: IRModule, given: Any, expected: Any) -> None:
         assert out.evaluate("main", given, True) == expected
 
 
-def depths(*kinds: Any) -> list[Any]:
-    long = [pytest.param(kind, depth, marks=pytest.mark.long) for kind in kinds for depth in (MANY, DEEP)]
-    return [*[(kind, SOME) for kind in kinds], *long]
+def depths(*kinds: Any, quick: Any = ()) -> list[Any]:
+    """Return kinds and depths; all but `SOME` levels of the `quick` kinds are long."""
+    return [
+        pytest.param(kind, depth, marks=() if depth == SOME and kind in quick else pytest.mark.long)
+        for kind in kinds
+        for depth in (SOME, MANY, DEEP)
+    ]
 
 
-@pytest.mark.parametrize(("kind", "depth"), depths(*KINDS))
+@pytest.mark.parametrize(("kind", "depth"), depths(*KINDS, quick=["everything"]))
 def test_deep_programs_go_through_every_pass(kind: str, depth: int) -> None:
     mod = module(kind, depth)
     for name in PASSES:
@@ -64,6 +68,6 @@ def test_deep_programs_go_through_every_pass(kind: str, depth: int) -> None:
             assert_value(out, np.int32(7), 7)
 
 
-@pytest.mark.parametrize(("level", "depth"), depths(*LEVELS))
+@pytest.mark.parametrize(("level", "depth"), depths(*LEVELS, quick=LEVELS))
 def test_deep_programs_have_derivatives(level: Callable[[Expr, Var, Var], Expr], depth: int) -> None:
     assert_value(expand_grad(derivative(level, depth)), np.float32(7), 1)
