@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from relay.ir.dtype import to_numpy
 from relay.numpy import dtypes
 from relay.numpy.call import AnyArray, array, axes_of, call, cast, common, floating
 from relay.numpy.creation import eye, triu
@@ -241,7 +242,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: flo
         return cast(count_nonzero(given, axis=axes, keepdims=keepdims), given.dtype)
     if ord == 1:
         return sum(size, axis=axes, keepdims=keepdims)
-    size = cast(size, squaring_dtype(str(given.dtype)))  # float32 has no room for squares beyond 1e±19
+    size = cast(size, to_numpy(str(squaring_dtype(str(given.dtype)))))  # float32 lacks the range of squares
     if ord == 2:
         norm = sqrt(sum(multiply(size, size), axis=axes, keepdims=keepdims))
     else:
