@@ -1,5 +1,6 @@
 """Gradients of straight-line networks, after the default passes, are plain arithmetic and not much of it."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +24,7 @@ from relay.ir.expr import (
 )
 from relay.ir.module import IRModule
 from relay.testing import mlp, resnet
+from relay.transform.passes.lambda_lifting import compute_again
 
 
 def calls(mod: IRModule) -> int:
@@ -125,3 +127,24 @@ def test_cotangents_are_cleared_where_they_are_asked_for_again() -> None:
         (first, second), at_once, curvature = f(np.float64(x))
         np.testing.assert_allclose([first, second, at_once], [slope, 2 * slope, slope], rtol=1e-13)
         np.testing.assert_allclose(curvature, 56 * k * x**6, rtol=1e-13)
+
+
+def records_inside_one_another(depth: int) -> IRModule:
+    """Return a definition with `depth` records inside one another; the last one uses a cheap value."""
+    begins = "".join([f"let %f{i} = fn() -> () {{ " for i in range(depth)])
+    ends = "".join([f" }}; %f{i}()" for i in reversed(range(depth))])
+    params = "%x: Tensor[(2,), float32], %r: ref(Tensor[(2,), float32])"
+    body = f"let %y = 2f * %x; {begins}ref_write(%r, %y){ends}"
+    return relay.infer(relay.parse(f"def @main({params}) -> () {{ {body} }}"))
+
+
+def test_eight_times_the_records_take_about_eight_times_as_long() -> None:
+    seconds: list[float] = []
+    for mod in (records_inside_one_another(200), records_inside_one_another(1_600)):
+        rounds: list[float] = []
+        for _ in range(3):
+            start = time.process_time()
+            compute_again(mod)
+            rounds.append(time.process_time() - start)
+        seconds.append(min(rounds))
+    assert seconds[1] < 24 * seconds[0]

@@ -20,6 +20,11 @@ from relay.transform.rewriting.registry import module_pass
 
 STEPS = 8
 """The most operators that compute a value again rather than hold it."""
+MAX_LEVELS = 8
+"""The most records inside one another that hold less: what is inside a record is walked for it.
+
+Each order of a derivative nests records once more.
+"""
 Steps: TypeAlias = Mapping[Expr, tuple[int, Let]]
 """Bindings, by their variables, with places in the order in which they are evaluated."""
 
@@ -88,10 +93,13 @@ def _holding_less(root: Expr) -> Expr:
     lets = [e for e in reversed(order) if isinstance(e, Let)]
     cheap: Steps = {e.var: (i, e) for i, e in enumerate(lets) if is_cheap(e.value)}
     new: dict[Expr, Expr] = {}
+    levels: dict[Expr, int] = {}
     for e in order:
         children = tuple([new[c] for c in e.children])
         rebuilt = e if children == e.children else e.rebuild(children)
-        new[e] = _record(rebuilt, cheap) if is_record(e) and isinstance(rebuilt, Function) else rebuilt
+        levels[e] = max([levels[c] for c in e.children], default=0) + is_record(e)
+        is_shallow = is_record(e) and levels[e] <= MAX_LEVELS
+        new[e] = _record(rebuilt, cheap) if is_shallow and isinstance(rebuilt, Function) else rebuilt
     return new[root]
 
 
