@@ -133,6 +133,11 @@ def test_the_greatest_of_uint64_is_out_of_range_where_minus_1_is_the_last(progra
     assert caught.value.codes == ("index-out-of-range",)
 
 
+def test_the_message_names_no_number_that_was_not_given() -> None:
+    with pytest.raises(relay.RelayError, match="index 9223372036854775807 or greater is out of range"):
+        relay.run(relay.parse(f"[1f, 2f, 3f][{OUTSIDE}]"), "main", [])
+
+
 VALUES = [
     # 2**64 - 1 is 0 modulo 3 and 5 modulo 10.
     ("take([1f, 2f, 3f], [#], axis=0, mode=\"wrap\")", [1]),

@@ -73,15 +73,15 @@ def formatted(text: str, name: str, dialect: Dialect = "relay", width: int = 100
     mod, keep = _read(text, name, implicit)
     header = text.lstrip().startswith("#[version") or dialect == "tvm"
 
-    def printed(implicit_params: Set[TypeVar]) -> str:
+    def print_module(implicit_params: Set[TypeVar]) -> str:
         new = module_text(
             mod, dialect=dialect, width=width, header=header, keep=keep, implicit_params=implicit_params
         )
         return carry_over(text, new.rstrip("\n") + "\n")
 
-    new = printed(implicit if dialect == "relay" else frozenset())
+    new = print_module(implicit if dialect == "relay" else frozenset())
     if implicit and dialect == "relay" and not structural_equal(_read(new, name)[0], mod):
-        new = printed(frozenset())  # the canonical order of a sum is another order of type parameters
+        new = print_module(frozenset())  # the canonical order of a sum is another order of type parameters
     assert sorted(c.text for c in scan(new)[1]) == sorted(c.text for c in scan(text)[1]), "lost a comment"
     if dialect == "relay":  # the older dialect decides literals as it reads them
         assert structural_equal(_read(new, name)[0], mod), "changed the program"

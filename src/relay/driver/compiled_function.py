@@ -56,13 +56,13 @@ class CompiledFunction:
     def __call__(self, /, *args: Any, **named: Any) -> Any:
         try:
             options = {o: named.pop(o) for o in OPTIONS if o in named and not self.function.header.takes(o)}
-            made, values = self.function.for_arguments(args, {**self.params, **named})
-            built = self._compiled(made)
+            specialised, values = self.function.for_arguments(args, {**self.params, **named})
+            built = self._compiled(specialised)
             if OUT in options:
-                options[OUT] = arrays_like(made, options[OUT])
+                options[OUT] = arrays_like(specialised, options[OUT])
             is_for_xla = not hasattr(built, "artefact")
             kind = None if is_for_xla else kind_of_arguments(args, named)
-            return made.restored(in_kind(built[built.default()](*values, **options), kind))
+            return specialised.restored(in_kind(built[built.default()](*values, **options), kind))
         except Exception as error:
             hide_own_frames(error)
             raise

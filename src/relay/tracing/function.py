@@ -72,13 +72,13 @@ class TracedFunction:
 
     def __call__(self, /, *args: Any, **named: Any) -> Any:
         try:
-            header, given = self.arranged(args, named)
-            if current.get() is not None or any(map(is_staged, given)):
-                a = self._applied(header, given)
+            header, arguments = self.arranged(args, named)
+            if current.get() is not None or any(map(is_staged, arguments)):
+                a = self._applied(header, arguments)
                 call = Call(a.function, a.args)
                 return a.result(a.types.done(call) if a.made.has_effects and a.types is not None else call)
-            made, values = self._for_values(header, given)
-            return made.run(values, kind_of_arguments(tuple(given), {}))
+            specialised, values = self._for_values(header, arguments)
+            return specialised.run(values, kind_of_arguments(tuple(arguments), {}))
         except Exception as error:
             hide_own_frames(error)
             raise

@@ -169,8 +169,8 @@ def _pooled_whole(w: Rewriter, e: Call) -> Expr | None:
     axes = (letters.index("H"), letters.index("W"))
     t = w.types(e)
     assert isinstance(t, TensorType)
-    made = call(e.attrs.reduced(x, str(t.dtype), axes).attrs, (x,), e)
-    return transformed(made, layout, e.attrs.layout)
+    reduction = call(e.attrs.reduced(x, str(t.dtype), axes).attrs, (x,), e)
+    return transformed(reduction, layout, e.attrs.layout)
 
 
 POINTWISE = [c for c in registry.values() if issubclass(c, Elementwise | Broadcast) and c.is_pointwise]
