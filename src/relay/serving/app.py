@@ -22,14 +22,19 @@ EXTENSIONS = ["binary_tensor_data", "model_repository(index)"]
 JSON = "application/json"
 SHARED_MEMORY = "tensors are in the body of a request: the server does not share memory with clients"
 FIXED_MODELS = "the models are those of the command line: start the server again to change them"
+TRACES = "`--log-requests` logs each request; there are no traces"
+STATISTICS = "`GET /metrics` has the counts and times of all models"
 OF_OTHER_DIALECTS = {
+    "/v2/models": "`POST /v2/repository/index` lists the models",
+    "/v2/models/stats": STATISTICS,
     "/v2/models/{name}/config": "`GET /v2/models/NAME` has the inputs and outputs; there is no configuration",
-    "/v2/models/{name}/stats": "`GET /metrics` has the counts and times of all models",
+    "/v2/models/{name}/stats": STATISTICS,
+    "/v2/models/{name}/trace/setting": TRACES,
     "/v2/repository/models/{name}/load": FIXED_MODELS,
     "/v2/repository/models/{name}/unload": FIXED_MODELS,
     "/v2/systemsharedmemory/{rest:path}": SHARED_MEMORY,
     "/v2/cudasharedmemory/{rest:path}": SHARED_MEMORY,
-    "/v2/trace/setting": "`--log-requests` logs each request; there are no traces",
+    "/v2/trace/setting": TRACES,
     "/v2/logging": "`--log-format` and `--log-requests` choose the log when the server starts",
     "/v2/models/{name}/generate": "`relay generate` runs language models; the server has only `infer`",
     "/v2/models/{name}/generate_stream": "`relay generate` runs language models; the server has only `infer`",
@@ -155,6 +160,8 @@ class Pages:
     async def model(self, request: Any) -> Any:
         """The inputs and outputs of a model."""
         served = self.found(request)
+        if served is None and (hint := OF_OTHER_DIALECTS.get(request.url.path)):  # no model has that name
+            return await self.unsupported(hint)(request)
         if served is None:
             return self.error(404, "missing", missing(request.path_params))
         model = served.model
