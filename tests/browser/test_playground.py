@@ -18,6 +18,7 @@ PHONE, DESKTOP = 390, 1280
 LIMIT_S = 20
 PATIENCE_MS = 90_000
 LOOP = "def @f(%n: int32) -> int32 { if (%n < 0) { 1 } else { @f(%n) } }\n@f(1)"
+ENDLESS_TRACE = 'def @f(%n: int32) -> int32 { @f(trace("at {}", %n)) }\n@f(1)'
 Open = Callable[..., Any]
 
 
@@ -135,13 +136,14 @@ def test_the_keyboard_runs_and_moves_between_tabs(playground: Open) -> None:
 
 def test_a_loop_is_stopped_by_its_button_and_by_the_limit(playground: Open) -> None:
     page = playground()
-    write(page, LOOP)
+    write(page, ENDLESS_TRACE)
     page.click("#run")
-    page.wait_for_selector("#stop:not([disabled])")
-    time.sleep(0.5)
+    until(page, "document.querySelector('#output .log').textContent.startsWith('at 1')")
     page.click("#stop")
     page.wait_for_selector("#run:not([disabled])")
     assert "stopped" in page.inner_text("#output")
+    assert "at 1" in page.inner_text("#output .log")
+    write(page, LOOP)
     assert "time-limit" in run(page)
     write(page, "1 + 2")
     assert "3" in run(page)
@@ -239,6 +241,14 @@ def test_examples_open(playground: Open) -> None:
     page.wait_for_selector("body[data-checked='0']")
     assert page.input_value("#input-steps") == "100"
     assert "1.4142135" in run(page)
+    page.fill("#input-steps", "3")
+    page.select_option("#samples", "mistake")
+    until(page, "!document.querySelector('#input-steps')")
+    page.wait_for_selector("#input-b")
+    page.select_option("#samples", "gradient")
+    until(page, "document.querySelector('#input-steps')?.value === '100'")
+    write(page, "1 + 2")
+    assert page.evaluate("document.querySelector('#samples').selectedIndex") == 0
 
 
 def test_the_program_is_formatted(playground: Open) -> None:

@@ -1,6 +1,7 @@
 """Programs in processes of their own: what takes too long or too much, and what is left of it."""
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -10,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from relay.playground.pool import Limits, Pool, ask_once, start_worker
+from relay.playground.pool import STARTING, Limits, Pool, ask_once, start_worker
+from relay.playground.server import Conversation
 
 LOOP = "def @f(%n: int32) -> int32 { if (%n < 0) { 1 } else { @f(%n) } }\n@f(1)"
 LIST = """import "std/list"
@@ -36,12 +38,61 @@ def test_a_program_that_does_not_end_is_stopped(backend: str) -> None:
     assert time.monotonic() - start < 60
 
 
+ENDLESS_TRACE = 'def @f(%n: int32) -> int32 { @f(trace("at {}", %n)) }\n@f(7)'
+
+
 def test_what_it_wrote_before_is_shown() -> None:
-    text = 'def @f(%n: int32) -> int32 { @f(trace("at {}", %n)) }\n@f(7)'
-    found = run(text, Limits(3))
+    found = run(ENDLESS_TRACE, Limits(3))
     assert code(found) == "time-limit"
     assert found["log"].startswith("at 7\nat 7\n")
     assert len(found["log"]) < 60_000
+
+
+def test_what_it_writes_is_sent_at_once_and_a_browser_that_leaves_ends_it() -> None:
+    async def stopped_at_the_first_trace() -> list[Any]:
+        pool = Pool(PLENTY)
+        lines: list[dict[str, Any]] = []
+        has_log = asyncio.Event()
+
+        async def send(message: dict[str, Any]) -> None:
+            lines.extend(json.loads(line) for line in message.get("body", b"").splitlines())
+            if "log" in (lines or [{}])[-1]:
+                has_log.set()
+
+        async def receive() -> dict[str, Any]:
+            await has_log.wait()
+            return {"type": "http.disconnect"}
+
+        asking = Conversation(pool, {"ask": "run", "program": ENDLESS_TRACE})({}, receive, send)
+        await asyncio.wait_for(asking, 60)
+        assert not pool.all
+        return lines
+
+    lines = asyncio.run(stopped_at_the_first_trace())
+    assert lines[:2] == [{"state": STARTING}, {"state": ""}]
+    assert lines[2]["log"].startswith("at 7")
+    assert not any("answer" in line for line in lines)
+
+
+def test_the_answer_is_the_last_line() -> None:
+    async def messages() -> list[dict[str, Any]]:
+        pool = Pool(PLENTY)
+        sent: list[dict[str, Any]] = []
+
+        async def send(message: dict[str, Any]) -> None:
+            sent.append(message)
+
+        text = 'let %x = trace("é {}", 1); %x + 1'
+        await Conversation(pool, {"ask": "run", "program": text})({}, asyncio.Event().wait, send)
+        await pool.close()
+        return sent
+
+    start, *chunks = asyncio.run(messages())
+    assert (start["status"], start["headers"]) == (200, [(b"content-type", b"application/x-ndjson")])
+    assert [chunk["more_body"] for chunk in chunks] == [True] * (len(chunks) - 1) + [False]
+    lines = [json.loads(line) for line in b"".join(chunk["body"] for chunk in chunks).splitlines()]
+    assert "".join(line.get("log", "") for line in lines) == "é 1\n"
+    assert lines[-1]["answer"]["text"] == "2"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_AS")

@@ -1,5 +1,6 @@
 // Who answers questions: the local server, or Python in a worker of this browser.  Both have `ask(request, {signal, log})`,
-// which gives an answer as `relay.playground.answers` describes it; a signal stops what is running.
+// which gives an answer as `relay.playground.answers` describes it; `log` is told what the program writes, as it does, and a
+// signal stops what is running.  Both are made with `say`, which is told what the answers wait for.
 
 export class StoppedError extends Error {}
 
@@ -11,23 +12,46 @@ const failed = (message, hint) => ({
   }],
 })
 
+/** The lines of a stream of bytes, each of which is JSON, as they come. */
+async function* eventsOf(stream) {
+  const reader = stream.getReader()
+  const decoder = new TextDecoder()
+  let text = ""
+  for (;;) {
+    const {done, value} = await reader.read()
+    if (done) return
+    const lines = (text + decoder.decode(value, {stream: true})).split("\n")
+    text = lines.pop()
+    for (const line of lines) yield JSON.parse(line)
+  }
+}
+
 /** `relay playground`, which this page came from. */
 export class ServerEngine {
-  async ask(request, {signal} = {}) {
-    let response
+  constructor(say) {
+    this.say = say
+  }
+
+  async ask(request, {signal, log} = {}) {
     try {
-      response = await fetch("ask", {
+      const response = await fetch("ask", {
         method: "POST",
         headers: {"content-type": "application/json"},
         body: JSON.stringify(request),
         signal,
       })
+      if (!response.ok) return failed(`the server refused: ${(await response.text()).trim()}`, "reload the page")
+      for await (const event of eventsOf(response.body)) {
+        if (event.answer !== undefined) return event.answer
+        if (event.state !== undefined) this.say(event.state)
+        if (event.log !== undefined) log?.(event.log)
+      }
+      return failed("the server ended before it answered", "start `relay playground` again")
     } catch (error) {
+      this.say("")
       if (error.name === "AbortError") throw new StoppedError()
       return failed("the server does not answer", "start `relay playground` again")
     }
-    if (response.ok) return response.json()
-    return failed(`the server refused: ${(await response.text()).trim()}`, "reload the page")
   }
 
   close() {}

@@ -14,8 +14,11 @@ const CHECK_AFTER_MS = 200
 const DEFAULT_PIPELINE = "optimize"
 
 const startWorker = () => new Worker(new URL("engine.js", import.meta.url), {type: "module"})
-const say = text => { byId("engine-state").textContent = text }
-const makers = {server: () => new ServerEngine(), browser: () => new BrowserEngine(startWorker, say)}
+const say = text => {
+  byId("engine-state").textContent = text
+  running.wait(text)
+}
+const makers = {server: () => new ServerEngine(say), browser: () => new BrowserEngine(startWorker, say)}
 let engine = makers.server()
 const ask = (request, options) => engine.ask(request, options)
 
@@ -32,6 +35,7 @@ let timer = null
 let isChecking = false
 
 function changed() {
+  byId("samples").selectedIndex = samples.findIndex(s => s.program === editor.text()) + 1
   clearTimeout(timer)
   timer = setTimeout(check, CHECK_AFTER_MS)
 }
@@ -65,7 +69,7 @@ function accept(text, answer) {
   byId("problem-count").textContent = count ? `(${count})` : ""
   byId("check-state").textContent = count ? `${count} problem${count === 1 ? "" : "s"}` : "no problems"
   document.body.dataset.checked = String(count)
-  if (!answer.diagnostics.some(d => d.severity === "error")) running.offer(answer.entries)
+  running.offer(answer.entries, answer.diagnostics.some(d => d.severity === "error"))
   shown[tabs.shown()]?.()
 }
 
@@ -89,7 +93,6 @@ function open({program, entry = "", inputs = {}, pipeline}) {
   running.prefill(entry, inputs)
   byId("pipeline").value = pipeline || DEFAULT_PIPELINE
   byId("output").replaceChildren()
-  byId("samples").selectedIndex = samples.findIndex(s => s.program === program) + 1
   editor.replace(program)
 }
 
@@ -151,5 +154,5 @@ byId("samples").append(...samples.map(s => element("option", {value: s.name}, s.
 byId("version").textContent = about.version ?? ""
 passes.offer(about.passes ?? [])
 if (!about.version) announce(about.diagnostics[0].message)
-if (!(await openFragment())) open(samples[0] ?? {program: "1 + 2\n"})
+if (!(await openFragment()) && !editor.text()) open(samples[0] ?? {program: "1 + 2\n"})
 document.body.dataset.ready = "true"

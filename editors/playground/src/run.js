@@ -3,6 +3,8 @@ import {byId, element} from "./dom.js"
 import {StoppedError} from "./engines.js"
 import {rendered} from "./problems.js"
 
+const RUNNING = "running…"
+
 export class RunPanel {
   /** `ask(request, options)` is the engine's; `program()` the text now. */
   constructor(ask, program) {
@@ -11,6 +13,7 @@ export class RunPanel {
     this.entries = []
     this.inputs = {}
     this.stopper = null
+    this.says = null
     byId("run").addEventListener("click", () => this.run())
     byId("stop").addEventListener("click", () => this.stopper?.abort())
     byId("entry").addEventListener("change", () => this.showFields())
@@ -20,8 +23,12 @@ export class RunPanel {
     return byId("entry").value
   }
 
-  /** What the program has to run, which changes as it is edited; inputs are kept by name. */
-  offer(entries) {
+  /**
+   * What the program has to run, which changes as it is edited; inputs are kept by name.  While it has errors, the fields
+   * stay as they are, unless the program was just opened.
+   */
+  offer(entries, hasErrors) {
+    if (hasErrors && this.wanted === undefined) return
     this.entries = entries
     const before = this.wanted ?? this.entry()
     const names = entries.map(e => e.name)
@@ -29,14 +36,21 @@ export class RunPanel {
     byId("entry").replaceChildren(
       ...names.map(name => element("option", {value: name, selected: name === chosen}, `@${name}`)))
     byId("entry-row").hidden = names.length < 2
-    this.wanted = undefined
+    if (!hasErrors) this.wanted = undefined
     this.showFields()
   }
 
-  /** Take what a shared address or a sample says, for the program that is checked next. */
+  /** Show the inputs of a shared address or a sample; their types come when the program is checked. */
   prefill(entry, inputs) {
-    this.wanted = entry || "main"
     this.inputs = {...inputs}
+    this.wanted = entry || "main"
+    const parameters = Object.keys(inputs).map(name => ({name, type: ""}))
+    this.offer([{name: this.wanted, parameters}], true)
+  }
+
+  /** Say what a run waits for; nothing if it runs. */
+  wait(state) {
+    if (this.says) this.says.textContent = state || RUNNING
   }
 
   showFields() {
@@ -64,7 +78,8 @@ export class RunPanel {
     this.stopper = new AbortController()
     const logged = element("pre", {class: "log"})
     const result = element("pre", {class: "value"})
-    const says = element("p", {class: "status"}, "running…")
+    const says = element("p", {class: "status"}, RUNNING)
+    this.says = says
     byId("output").replaceChildren(says, logged, result)
     byId("run").disabled = true
     byId("stop").disabled = false
@@ -74,7 +89,6 @@ export class RunPanel {
         ask: "run", program: this.program(), entry: this.entry(), inputs: this.inputs, backend: byId("backend").value,
       }
       const answer = await this.ask(request, {signal: this.stopper.signal, log})
-      if (answer.log) log(answer.log)
       result.classList.toggle("failed", Boolean(answer.diagnostics))
       result.textContent = answer.diagnostics ? rendered(answer.diagnostics) : answer.text
       says.textContent = answer.diagnostics ? "failed" : `done in ${duration(answer.seconds)}`
@@ -83,7 +97,7 @@ export class RunPanel {
       if (!(error instanceof StoppedError)) throw error
       says.textContent = "stopped"
     } finally {
-      this.stopper = null
+      this.stopper = this.says = null
       byId("run").disabled = false
       byId("stop").disabled = true
     }

@@ -62,10 +62,17 @@ test("a worker that fails answers all that wait, with what to do", async () => {
 const {fetch} = globalThis
 afterEach(() => { globalThis.fetch = fetch })
 
+/** A response in lines of JSON, whose bytes come in pieces of any size. */
+const responseOf = (events, size) => {
+  const bytes = new TextEncoder().encode(events.map(event => JSON.stringify(event) + "\n").join(""))
+  const pieces = Array.from({length: Math.ceil(bytes.length / size)}, (_, i) => bytes.slice(i * size, (i + 1) * size))
+  return new Response(ReadableStream.from(pieces))
+}
+
 test("the server is asked in JSON, and what it refuses is said", async () => {
   const asked = []
-  globalThis.fetch = async (url, options) => (asked.push([url, options]), Response.json({text: "3"}))
-  const engine = new ServerEngine()
+  globalThis.fetch = async (url, options) => (asked.push([url, options]), responseOf([{answer: {text: "3"}}], 100))
+  const engine = new ServerEngine(() => {})
   assert.deepEqual(await engine.ask({ask: "run", program: "1 + 2"}), {text: "3"})
   assert.equal(asked[0][1].headers["content-type"], "application/json")
   assert.deepEqual(JSON.parse(asked[0][1].body), {ask: "run", program: "1 + 2"})
@@ -73,6 +80,33 @@ test("the server is asked in JSON, and what it refuses is said", async () => {
   assert.match((await engine.ask({})).diagnostics[0].message, /refused: too long/)
   globalThis.fetch = async () => { throw new TypeError("failed to fetch") }
   assert.match((await engine.ask({})).diagnostics[0].message, /does not answer/)
+  globalThis.fetch = async () => responseOf([{log: "at 1\n"}], 100)
+  assert.match((await engine.ask({})).diagnostics[0].message, /ended before it answered/)
+})
+
+test("what happens before the answer of the server is told in turn", async () => {
+  const events = [{state: "starting Python…"}, {state: ""}, {log: "größer 😀\n"}, {log: "at 2\n"}, {answer: {text: "3"}}]
+  for (const size of [1, 7, 1000]) {
+    globalThis.fetch = async () => responseOf(events, size)
+    const told = []
+    const engine = new ServerEngine(text => told.push(text))
+    assert.deepEqual(await engine.ask({ask: "run"}, {log: text => told.push(text)}), {text: "3"})
+    assert.deepEqual(told, ["starting Python…", "", "größer 😀\n", "at 2\n"])
+  }
+})
+
+test("a text is told before the program ends, and stays when it is stopped", async () => {
+  const stopper = new AbortController()
+  globalThis.fetch = async (url, {signal}) => new Response(new ReadableStream({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode('{"log": "at 1\\n"}\n'))
+      signal.addEventListener("abort", () => controller.error(signal.reason))
+    },
+  }))
+  const told = []
+  const log = text => { told.push(text); stopper.abort() }
+  await assert.rejects(new ServerEngine(() => {}).ask({}, {signal: stopper.signal, log}), StoppedError)
+  assert.deepEqual(told, ["at 1\n"])
 })
 
 test("a question to the server is stopped by its signal", async () => {
@@ -80,7 +114,7 @@ test("a question to the server is stopped by its signal", async () => {
     signal.addEventListener("abort", () => reject(new DOMException("stopped", "AbortError")))
   })
   const stopper = new AbortController()
-  const running = new ServerEngine().ask({}, {signal: stopper.signal})
+  const running = new ServerEngine(() => {}).ask({}, {signal: stopper.signal})
   stopper.abort()
   await assert.rejects(running, StoppedError)
 })

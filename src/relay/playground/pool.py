@@ -5,7 +5,7 @@ import json
 import os
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,9 @@ QUIET = {
 }
 """The environment in which workers write no files, and libraries start few threads."""
 
+STARTING = "starting Python…"
+"""What the page shows while a worker starts."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -35,6 +38,14 @@ class Limits:
     """Processes at the same time at most."""
     waiting: int = 64
     """Questions that wait for a process at most."""
+
+
+Report = Callable[[Mapping[str, str]], None]
+"""Takes what happens before the answer: `log`, a text that the program writes, or `state`, why it waits."""
+
+
+def drop_event(_: Mapping[str, str]) -> None:
+    """Take what happens before an answer, and leave it."""
 
 
 class LostError(Exception):
@@ -58,10 +69,10 @@ class Worker:
             raise LostError from error
         await self.reply()
 
-    async def answer(self, log: list[str]) -> Answer:
-        """The answer to the request; what the program writes meanwhile is added to `log`."""
+    async def answer(self, report: Report) -> Answer:
+        """Return the answer to the request; `report` is told what the program writes, as it is written."""
         while "answer" not in (reply := await self.reply()):
-            log.append(reply["log"])
+            report(reply)
         return reply["answer"]
 
     async def reply(self) -> dict[str, Any]:
@@ -114,8 +125,8 @@ class Pool:
         self.all: set[Worker] = set()
         self.in_hand = 0
 
-    async def ask(self, request: Mapping[str, Any]) -> Answer:
-        """The answer to a request, with what the program wrote in `log`.
+    async def ask(self, request: Mapping[str, Any], report: Report = drop_event) -> Answer:
+        """Return the answer to a request; `report` is told what happens before.
 
         A worker that takes longer than the limit, or whose question is cancelled, is killed
         (`time-limit`, `worker-lost`, `playground-busy`).
@@ -125,24 +136,26 @@ class Pool:
                 "playground-busy", "the playground has too many questions in hand", "try again in a moment"
             )
         self.in_hand += 1
-        log: list[str] = []
         try:
             async with self.slots:
-                found = await self.answered(request, log)
+                return await self.answered(request, report)
         finally:
             self.in_hand -= 1
-        return {**found, "log": "".join(log)} if log else found
 
-    async def answered(self, request: Mapping[str, Any], log: list[str]) -> Answer:
-        """The answer of a worker, which afterwards is idle again or gone."""
-        worker = await self.worker()
+    async def answered(self, request: Mapping[str, Any], report: Report) -> Answer:
+        """Return the answer of a worker, which afterwards is idle again or gone."""
+        worker = self.idle_worker()
+        if worker is None:
+            report({"state": STARTING})
+            worker = await self.new_worker()
+            report({"state": ""})
         is_done = False
         try:
             await worker.begin(request)
             async with asyncio.timeout(self.limits.seconds):
-                found = await worker.answer(log)
-            is_done = not found.pop("spent", False)
-            return found
+                answer = await worker.answer(report)
+            is_done = not answer.pop("spent", False)
+            return answer
         except TimeoutError:
             return {"diagnostics": [plain(too_long(self.limits))]}
         except LostError:
@@ -154,20 +167,24 @@ class Pool:
                 self.all.discard(worker)
                 await asyncio.shield(worker.end())
 
-    async def worker(self) -> Worker:
-        """An idle worker, or a new one."""
+    def idle_worker(self) -> Worker | None:
+        """Return an idle worker, if there is one."""
         while self.idle:
             worker = self.idle.pop()
             if worker.process.returncode is None:
                 return worker
             self.all.discard(worker)
+        return None
+
+    async def new_worker(self) -> Worker:
+        """Start a worker, and return it when it is ready for questions."""
         worker = await start_worker(self.limits)
         self.all.add(worker)
         return worker
 
     async def warm_up(self) -> None:
         """Start the first worker, so that the first question need not wait for it."""
-        self.idle.append(await self.worker())
+        self.idle.append(await self.new_worker())
 
     async def close(self) -> None:
         """End every worker."""
@@ -197,9 +214,12 @@ def lost(limits: Limits, status: int) -> Diagnostic:
 
 
 async def ask_once(request: Mapping[str, Any], limits: Limits) -> Answer:
-    """The answer to one request, by a worker of its own."""
+    """Return the answer to one request, by a worker of its own, with what the program wrote in `log`."""
     pool = Pool(limits)
+    events: list[Mapping[str, str]] = []
     try:
-        return await pool.ask(request)
+        answer = await pool.ask(request, events.append)
     finally:
         await pool.close()
+    log = "".join(event.get("log", "") for event in events)
+    return {**answer, "log": log} if log else answer

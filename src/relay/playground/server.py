@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -14,8 +14,7 @@ from relay.serving.library import load
 
 EXTRA = "playground"
 STATIC = Path(__file__).parent / "static"
-GONE = 499
-"""The status of what nobody waits for any more; it is sent to nobody."""
+LINES_OF_JSON = (b"content-type", b"application/x-ndjson")
 
 
 def make_app(limits: Limits, host: str = "127.0.0.1", on_start: Callable[[], None] = lambda: None) -> Any:
@@ -47,8 +46,7 @@ def make_app(limits: Limits, host: str = "127.0.0.1", on_start: Callable[[], Non
             question = None
         if not isinstance(question, dict):
             return responses.PlainTextResponse("a question is an object of JSON\n", 400)
-        found = await unless_gone(request, pool.ask(cast("dict[str, Any]", question)))
-        return responses.Response(status_code=GONE) if found is None else responses.JSONResponse(found)
+        return Conversation(pool, cast("dict[str, Any]", question))
 
     routes = [
         routing.Route("/", page),
@@ -60,20 +58,51 @@ def make_app(limits: Limits, host: str = "127.0.0.1", on_start: Callable[[], Non
     return Guard(app, host)
 
 
-async def unless_gone(request: Any, work: Any) -> Any:
-    """What `work` gives; None where the browser closes the connection first, which cancels it."""
-    answering = asyncio.ensure_future(work)
-    leaving = asyncio.ensure_future(left(request))
-    try:
-        await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        return answering.result() if answering.done() else None
-    finally:
-        for task in (answering, leaving):
-            task.cancel()
-        await asyncio.gather(answering, leaving, return_exceptions=True)
+class Conversation:
+    """The response to a question, in lines of JSON: events as they happen, and `{"answer": …}` at the end."""
+
+    def __init__(self, pool: Pool, question: Mapping[str, Any]) -> None:
+        """Hold the question, which the pool is asked when the response is sent."""
+        self.pool = pool
+        self.question = question
+        self.events: list[Mapping[str, Any]] = []
+        self.has_news = asyncio.Event()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Send the lines; the question is cancelled when the browser closes the connection."""
+        await send({"type": "http.response.start", "status": 200, "headers": [LINES_OF_JSON]})
+        answering = asyncio.ensure_future(self.pool.ask(self.question, self.report))
+        leaving = asyncio.ensure_future(until_closed(receive))
+        tasks = (answering, leaving)
+        for task in tasks:
+            task.add_done_callback(lambda _: self.has_news.set())
+        try:
+            while not (answering.done() or leaving.done()):
+                await self.has_news.wait()
+                self.has_news.clear()
+                if self.events:
+                    await send(self.chunk(more=True))
+            if answering.done():
+                self.report({"answer": answering.result()})
+                await send(self.chunk(more=False))
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    def report(self, event: Mapping[str, Any]) -> None:
+        """Keep an event for the next chunk."""
+        self.events.append(event)
+        self.has_news.set()
+
+    def chunk(self, more: bool) -> dict[str, Any]:
+        """Return the message that sends the events that were kept."""
+        lines = "".join(json.dumps(event) + "\n" for event in self.events)
+        self.events.clear()
+        return {"type": "http.response.body", "body": lines.encode(), "more_body": more}
 
 
-async def left(request: Any) -> None:
+async def until_closed(receive: Any) -> None:
     """Return when the browser has closed the connection."""
-    while (await request.receive())["type"] != "http.disconnect":
+    while (await receive())["type"] != "http.disconnect":
         pass
