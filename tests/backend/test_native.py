@@ -320,7 +320,8 @@ def test_a_constant_that_needs_its_own_value_fails_where_it_is_used() -> None:
     f = NativeProgram(
         relay.parse("""def @pair: (int32, int32) = (@first(), 1)
         def @first() -> int32 { @pair.0 + 1 }
-        def @main(%n: int32) { if (%n == 0) { 7 } else { @pair.0 } }""")
+        def @main(%n: int32) { if (%n == 0) { 7 } else { @pair.0 } }"""),
+        direct=True,
     ).function("main")
     assert f(0) == 7
     with pytest.raises(relay.RelayError, match="`@pair` depends on itself") as error:

@@ -15,7 +15,7 @@ ADD = "def @main(%x: Tensor[(2, 3), float32], %y: Tensor[(2, 3), float32]) { %x 
 
 
 def function(text: str) -> Any:
-    return NativeProgram(relay.parse(text)).function("main")
+    return NativeProgram(relay.parse(text), direct=True).function("main")
 
 
 def test_numbers_are_those_of_numpy() -> None:
@@ -213,7 +213,7 @@ def test_threads_call_one_function() -> None:
 
 def test_arrays_of_open_sizes_are_read_where_they_are() -> None:
     text = "def @main(%x: Tensor[(n, 3), float32], %y: Tensor[(n, ?), float32]) {"
-    program = NativeProgram(relay.parse(text + " concatenate((%x + 1f, %y), axis=1) }"))
+    program = NativeProgram(relay.parse(text + " concatenate((%x + 1f, %y), axis=1) }"), direct=True)
     assert program.entries["main"].direct
     f = program.function("main")
     for n, m in ((2, 1), (0, 5), (1000, 7), (3, 0)):
@@ -223,7 +223,7 @@ def test_arrays_of_open_sizes_are_read_where_they_are() -> None:
     with pytest.raises(relay.RelayError) as found:
         f(np.ones((2, 3), "float32"), np.ones((3, 3), "float32"))
     assert found.value.codes == ("argument-type",)
-    same = NativeProgram(relay.parse("def @main(%x: Tensor[(?,), float32]) { %x }")).function("main")
+    same = function("def @main(%x: Tensor[(?,), float32]) { %x }")
     x = np.ones(5000, "float32")
     same(x)[0] = 5
     assert x[0] == 1
@@ -236,7 +236,8 @@ def test_tuples_come_out_directly_as_the_long_way_makes_them() -> None:
       (%x + 1f, (cast(%k, "uint8"), (), (%x,), %b), %k, %x, cast(%k, "float64"), cast(%x, "float16"),
        (cast(%k, "uint64"), cast(%k, "float32"), cast(%x, "int8"), %x[0]))
     }
-    """)
+    """),
+        direct=True,
     )
     assert program.entries["main"].direct
     f = program.function("main")
@@ -271,7 +272,9 @@ def test_one_large_tensor_twice_in_a_tuple_is_two_arrays() -> None:
 
 def test_results_of_many_parts_go_the_long_way() -> None:
     fields = ", ".join(["%x"] * 200)
-    program = NativeProgram(relay.parse(f"def @main(%x: Tensor[(2,), float32]) {{ ({fields}) }}"))
+    program = NativeProgram(
+        relay.parse(f"def @main(%x: Tensor[(2,), float32]) {{ ({fields}) }}"), direct=True
+    )
     assert not program.entries["main"].direct
     assert len(program.function("main")(np.ones(2, "float32"))) == 200
 

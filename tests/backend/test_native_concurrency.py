@@ -57,7 +57,7 @@ def together(work: Callable[[int], None], n: int = THREADS) -> None:
 
 @pytest.fixture(scope="module")
 def program() -> NativeProgram:
-    return NativeProgram(relay.parse(PROGRAMS), ENTRIES)
+    return NativeProgram(relay.parse(PROGRAMS), ENTRIES, direct=True)
 
 
 def test_one_function_that_many_threads_call(program: NativeProgram) -> None:
@@ -175,7 +175,7 @@ LEAKS = {
 def test_nothing_is_left_behind(name: str) -> None:
     if sys.gettrace() is not None:
         pytest.skip("what traces lines, as coverage does, keeps memory of its own")
-    program = NativeProgram(relay.parse(LEAKS[name]))
+    program = NativeProgram(relay.parse(LEAKS[name]), direct=True)
     f = program.function("main")
 
     def calls(n: int) -> None:
@@ -195,7 +195,7 @@ def test_nothing_is_left_behind(name: str) -> None:
 
 
 def test_a_result_outlives_its_program() -> None:
-    program = NativeProgram(relay.parse("def @main(%x: Tensor[(5000,), float32]) { %x + 1f }"))
+    program = NativeProgram(relay.parse("def @main(%x: Tensor[(5000,), float32]) { %x + 1f }"), direct=True)
     found = program.function("main")(np.zeros(5000, "float32"))
     assert not found.flags.owndata
     del program

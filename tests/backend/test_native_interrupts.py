@@ -46,7 +46,8 @@ def _ctrl_c_is_heard() -> Generator[None, None, None]:
 
 @pytest.fixture(scope="module")
 def program() -> NativeProgram:
-    return NativeProgram(relay.parse(PROGRAMS), ("loop", "fib", "deep", "endless", "pair", "knot"))
+    names = ("loop", "fib", "deep", "endless", "pair", "knot")
+    return NativeProgram(relay.parse(PROGRAMS), names, direct=True)
 
 
 @pytest.fixture
@@ -113,7 +114,7 @@ def test_ctrl_c_while_arrays_are_computed() -> None:
         def @main(%x: Tensor[(1000, 1000), float32], %n: int32) -> Tensor[(1000, 1000), float32] {
             if (%n < 1) { %x } else { @main(sin(%x) + 1f, %n - 1) }
         }""")
-    f = NativeProgram(mod).function("main")
+    f = NativeProgram(mod, direct=True).function("main")
     threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
         f(np.ones((1000, 1000), "float32"), 1_000_000)
@@ -131,7 +132,7 @@ def test_recursion_a_million_deep_in_several_threads(program: NativeProgram) -> 
 
 def test_recursion_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("relay.backend.native.host.context.MAX_STACK_BYTES", 64 << 20)
-    program = NativeProgram(relay.parse(PROGRAMS), ("deep", "pair"))
+    program = NativeProgram(relay.parse(PROGRAMS), ("deep", "pair"), direct=True)
     for _ in range(3):
         with pytest.raises(relay.RelayError) as found:
             program.function("deep")(10**12)
@@ -140,7 +141,8 @@ def test_recursion_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_ctrl_c_while_a_long_line_is_sorted() -> None:
-    f = NativeProgram(relay.parse("def @main(%x: Tensor[(n,), float32]) { sort(sort(%x)) }")).function("main")
+    mod = relay.parse("def @main(%x: Tensor[(n,), float32]) { sort(sort(%x)) }")
+    f = NativeProgram(mod, direct=True).function("main")
     x = np.random.default_rng(0).random(3_000_000, "float32")
     sent: list[float] = []
 

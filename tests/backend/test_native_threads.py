@@ -77,7 +77,7 @@ def test_several_threads_of_python_with_loops_on_several_threads() -> None:
         sum(exp(%x)) + cast(sum(100 / %y), dtype="float32")
     }
     def @other(%x: Tensor[(200, 300), float32]) { nn.softmax(nn.dense(%x, %x)) }""")
-    program = NativeProgram(mod, ("main", "other"), threads=3)
+    program = NativeProgram(mod, ("main", "other"), threads=3, direct=True)
     main, other = program.function("main"), program.function("other")
     x, y = np.linspace(-1, 1, 60_000, dtype="float32"), np.ones(60_000, "int32")
     bad = y.copy()

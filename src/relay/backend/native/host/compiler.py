@@ -58,13 +58,15 @@ class Compiler:
         with_clocks: bool = False,
         folder: Path | None = None,
         for_python: bool = True,
+        direct: bool = True,
     ) -> None:
         """Make the code of what some definitions need, which can be called then (`no-native-code`); with
         clocks, it notes when each group of operators begins and ends.  Kernels that a folder has are taken
-        from there, and others kept there.  What is not for Python has no code for its calls, and finds its
-        constants in a table that is defined elsewhere.
+        from there, and others kept there.  A program that is not for Python finds its constants in a table
+        that is defined elsewhere, and has no code for CPython's calls, as one that is not `direct`.
         """
         self.for_python = for_python
+        self.direct = direct and for_python
         lower = RulePass(rules[lower_to_native], {"entry_functions": tuple(entries)})
         self.program = Program(lower.run(mod), KeptKernels(folder))
         if with_clocks:
@@ -119,7 +121,7 @@ class Compiler:
         direct, donated = "", donated_params(self.program.mod.functions[v])
         can = is_returned(fn.ret_type) and all(is_direct(t) and is_readable(t) for t in params)
         can = can and not fn.constraints and len(self.program.references) == self.program.fallbacks
-        can = can and self.for_python and len(donated) * len(params) <= MAX_PAIRS
+        can = can and self.direct and len(donated) * len(params) <= MAX_PAIRS
         if is_supported() and not self.functions and not self.program.keeps and can:
             direct = f"call.{start}"
             number = self.program.layouts.number(TENSOR)

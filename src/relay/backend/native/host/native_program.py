@@ -47,13 +47,20 @@ class FailedError(Exception):
 class NativeProgram:
     """A module as machine code in memory."""
 
-    def __init__(self, mod: IRModule, entries: Sequence[str] = ("main",), threads: int | None = None) -> None:
+    def __init__(
+        self,
+        mod: IRModule,
+        entries: Sequence[str] = ("main",),
+        threads: int | None = None,
+        direct: bool = False,
+    ) -> None:
         """Compile what some definitions need, which can be called then (`no-native-code`); `threads` is how
-        many its loops take, None leaves it to the process (`thread-count`).
+        many its loops take, None leaves it to the process (`thread-count`).  A program that is not `direct`
+        compiles sooner, but `function` goes through `evaluate`, which takes longer for each call.
         """
         from relay.backend.native.host.compiler import Compiler
 
-        self.load(Compiler(mod, entries).artefact(), threads, mod)
+        self.load(Compiler(mod, entries, direct=direct).artefact(), threads, mod)
 
     @classmethod
     def of(
