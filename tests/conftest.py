@@ -32,31 +32,31 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("seeds", [range(i, count, PARTS) for i in range(PARTS)], ids=range(PARTS))
 
 
-@pytest.fixture(autouse=True)
-def _compiled_programs_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests leave nothing in the user's cache, and get nothing from it."""
-    monkeypatch.setenv("RELAY_CACHE", "off")
-
-
 @pytest.fixture(scope="session")
-def kernels(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """Return the folder of kernels that all processes of the session share."""
+def shared_cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """Return the cache folder that all processes of the session share: each program is compiled once."""
     base = tmp_path_factory.getbasetemp()
-    folder = (base if worker_id == "master" else base.parent) / "kernels"
-    folder.mkdir(exist_ok=True)
+    folder = (base if worker_id == "master" else base.parent) / "cache"
+    folder.mkdir(mode=0o700, exist_ok=True)
     return folder
 
 
 @pytest.fixture(autouse=True)
-def _kernels_are_compiled_once(request: pytest.FixtureRequest, kernels: Path) -> Iterator[None]:
-    """Give each program the kernels of earlier ones; in tests that replace functions kernels may differ."""
+def _programs_are_compiled_once(
+    request: pytest.FixtureRequest, shared_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Give each program the code of earlier ones, and leave nothing in the user's cache.
+
+    Tests that take `monkeypatch` may replace functions that generate code, and have no cache.
+    """
     from relay.backend.native.runtime.kept_kernels import KeptKernels
 
+    if "monkeypatch" in inspect.signature(request.function).parameters:
+        monkeypatch.setenv("RELAY_CACHE", "off")
+        return
+    monkeypatch.setenv("RELAY_CACHE", str(shared_cache))
     own = KeptKernels.__init__
-    with pytest.MonkeyPatch.context() as patch:
-        if "monkeypatch" not in inspect.signature(request.function).parameters:
-            patch.setattr(KeptKernels, "__init__", lambda self, folder=None: own(self, folder or kernels))
-        yield
+    monkeypatch.setattr(KeptKernels, "__init__", lambda self, folder=None: own(self, folder or shared_cache))
 
 
 @pytest.fixture(autouse=True)
