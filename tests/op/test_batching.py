@@ -307,7 +307,7 @@ def test_rows_and_sizes_may_be_known_or_not(name: str, s: Sample, count: int, is
 
 @pytest.mark.parametrize(
     ("choose", "samples"),
-    [(only_all, 2), pytest.param(choices, None, marks=pytest.mark.long)],
+    [(only_all, 1), pytest.param(choices, None, marks=pytest.mark.long)],
     ids=["some", "every"],
 )
 @pytest.mark.parametrize("name", [n for n in NAMES if not registry[n].is_pointwise])
