@@ -115,7 +115,7 @@ def test_other_threads_run_during_a_long_call(program: NativeProgram) -> None:
     other = threading.Thread(target=count)
     other.start()
     before = len(seen)
-    f(32)
+    f(36)
     after = len(seen)
     done.set()
     other.join()
