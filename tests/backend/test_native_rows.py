@@ -110,6 +110,17 @@ def test_a_normalisation_reads_and_writes_once() -> None:
     assert text.count("@relay.allocate_bytes") == 1
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_row_that_is_not_chosen_is_not_reduced(axis: int) -> None:
+    how = f"axis={axis}, keepdims=True"
+    body = f"""let %a = max(%x, {how}); let %b = sum(%x * %x, {how});
+               %x * where(%a > 2f, %a, %b + sum((%x - %b) * (%x - %b), {how}))"""
+    mod, program = compiled("%x: Tensor[(70, 75), float32]", body)
+    x = np.random.default_rng(0).standard_normal((70, 75)).astype("float32")
+    x[3:60, 3:60] /= 4
+    same(program(x), mod.evaluate("main", x))
+
+
 def test_what_is_kept_of_rows_fits_on_the_stack_of_a_thread() -> None:
     terms = [f"let %e{i} = exp(%x * {i + 2}f); let %y{i} = %e{i} / sum(%e{i}, axis=1, keepdims=True);"
              for i in range(6)]  # fmt: skip

@@ -1,6 +1,6 @@
 """What statements cost: enough to choose lanes and to tell a moment from work for several threads."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from math import prod
 
 from relay.backend.native.loops import nodes as ir
@@ -25,10 +25,20 @@ def cost_of(s: ir.Statement) -> int:
     return COSTS.get(s.op, 1) if isinstance(s, ir.Apply) and s.dtype not in NOT_NUMBERS else 0
 
 
+def always_run(body: ir.Block) -> Iterator[ir.Statement]:
+    """Yield the statements of a block and those inside, except in choices with loops, which rarely run."""
+    pending: list[ir.Statement] = [*reversed(body.statements)]
+    while pending:
+        s = pending.pop()
+        yield s
+        if not (isinstance(s, ir.Branch) and s.results and loops_in(ir.Block((s,)))):
+            pending += [x for inner in reversed(ir.blocks(s)) for x in reversed(inner.statements)]
+
+
 def lanes_for(body: ir.Block, extent: object) -> int:
     """How many lanes loops over a body have: the same on each machine, so that sums add up in one order."""
     widest, heaviest = 1, 0
-    for s in ir.statements(body):
+    for s in always_run(body):
         if isinstance(s, ir.Load | ir.Store):
             widest = max(widest, SIZES[scalar(s.buffer.dtype)])
         elif isinstance(s, ir.Apply) and s.dtype not in NOT_NUMBERS:

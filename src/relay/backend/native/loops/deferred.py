@@ -4,13 +4,15 @@ A row is what a reduction goes through for one element of its result.  All that 
 computed before the next begins: a loop over it for each reduction, one for the results.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, cast
 
 from relay.backend.native.loops.builder import Builder
 from relay.backend.native.loops.nodes import Index, Value
 from relay.backend.native.loops.rules import is_pointwise, is_reduction, writes_whole
 from relay.backend.native.loops.views import View
+from relay.ir.dtype import is_float
 from relay.ir.expr import Call, Expr
 from relay.ir.type import TensorType
 from relay.op.kind import Fusion
@@ -39,6 +41,34 @@ class Deferred:
         self.same = [x for x in below if is_pointwise(call) and x.sizes == self.sizes]
         """Operands that are read at the very index at which this is."""
         self.depth = max([x.depth + (x not in self.same) for x in below], default=0)
+        self.chosen: Container[Deferred] = ()
+        """If it chooses between values of a row, what is computed only for one that is chosen."""
+
+    def may_choose(self, needed: Container["Deferred"]) -> bool:
+        """Return whether only one of two values is computed: the other holds reductions, none of them among
+        the `needed`.
+        """
+        rest = [x for x in below(self.views[1:]) if isinstance(x, Deferred) and x not in needed]
+        reductions = [x for x in rest if x.is_reduction]
+        if not reductions or any(x.sizes != self.sizes for x in reductions):
+            return False
+        if not all(is_float(x.dtype) and (x.is_reduction or is_pointwise(x.call)) for x in rest):
+            return False
+        self.chosen = {x for x in rest if x.sizes == self.sizes}
+        self.same = [x for x in self.same if x is self.views[0]]
+        return True
+
+    def choose(self, place: tuple[Index, ...]) -> Value:
+        """Return an element of the value that is chosen; the other one is not computed."""
+        b, (condition, *values) = self.b, self.views
+
+        def compute(view: Any) -> Value:
+            for x in below([view]):
+                if x in self.chosen:
+                    x.at(place)
+            return view.at(b.spread(place, view))
+
+        return b.where(condition.at(b.spread(place, condition)), *[partial(compute, v) for v in values])
 
     def at(self, index: Sequence[Index]) -> Value:
         """The element at an index; one that has been computed on the way here is not again."""
@@ -62,6 +92,8 @@ class Deferred:
     def computed(self, place: tuple[Index, ...]) -> Value:
         """An element."""
         self.b.scope.recomputes = self.b.scope.recomputes or self.is_known
+        if self.chosen:
+            return self.choose(place)
         return element(self.b, self.call.attrs, self.views, place)
 
     def never(self) -> Value:
@@ -266,8 +298,9 @@ class Rows:
 
     def build_row(self, b: Builder, outs: Mapping[Deferred, View], index: Sequence[Index]) -> None:
         """One row."""
+        needed = self.needed(outs)
         for x in self.nodes:
-            if self.has_one_each(x):
+            if x in needed and self.has_one_each(x):
                 x.is_known = False
                 x.at(self.place(x, index))
                 x.is_known = x in self.reductions
@@ -285,6 +318,27 @@ class Rows:
 
         if whole:
             b.for_each([self.sizes[a] for a in self.axes], (), put, any_order=True)
+
+    def needed(self, outs: Iterable[Deferred]) -> set[Deferred]:
+        """Return what is computed of each row in any case: reductions that only a choice reads are not."""
+        needed: set[Deferred] = set()
+        choices: list[Deferred] = []
+        pending = [*outs]
+        while pending or choices:
+            if not pending:
+                pending = [y for x in choices if not x.may_choose(needed) for y in x.read]
+                choices = []
+                continue
+            x = pending.pop()
+            if x in needed:
+                continue
+            needed.add(x)
+            if x.call.attrs.name == "where" and self.has_one_each(x):
+                choices.append(x)
+                pending += [y for y in x.read if y is x.views[0]]
+            else:
+                pending += x.read
+        return needed
 
     def are_in(self, x: Deferred) -> bool:
         """Whether a tensor has an element for each number of the rows: their sizes, but for axes of 1."""

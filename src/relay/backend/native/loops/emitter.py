@@ -130,23 +130,39 @@ class Emitter(ValueEmitter):
             self.put_registers(held, found[len(s.results) :])
 
     def masked(self, s: ir.Branch, conditions: Sequence[Value]) -> None:
-        """All blocks, each for the lanes that are its own."""
+        """All blocks, each for the lanes that are its own; one with loops only if it has any."""
         code, before = self.code, (self.code.mask, self.code.is_partial)
         code.is_partial = True
         rest, found = code.marks(), list[tuple[Value, list[Value]]]()
         for c, block in zip(conditions, s.blocks, strict=False):
             here = code.spread(c)
             code.mask = code.op("and", rest, here)
-            self.emit(block)
-            found.append((here, [self.value(x) for x in block.yields]))
+            found.append((here, self.marked(block)))
             rest = code.op("and", rest, code.op("xor", here, Value("i1", "true")))
         code.mask = rest
-        self.emit(s.blocks[-1])
-        last = [self.value(x) for x in s.blocks[-1].yields]
+        last = self.marked(s.blocks[-1])
         code.mask, code.is_partial = before
         for here, values in reversed(found):
             last = [code.select(here, x, y) for x, y in zip(values, last, strict=True)]
         self.env.update(zip(s.results, last, strict=True))
+
+    def marked(self, block: ir.Block) -> list[Value]:
+        """Return what a block yields in the lanes that count; where none does, its loops are left out."""
+        code = self.code
+        if not any(isinstance(s, ir.For) for s in ir.statements(block)):
+            self.emit(block)
+            return [self.value(x) for x in block.yields]
+        some, none, end = code.label(), code.label(), code.label()
+        code.branch(code.is_any(code.marks()), some, none, likely=False)
+        code.block(some)
+        self.emit(block)
+        values = [code.spread(self.value(x)) for x in block.yields]
+        last = code.here
+        code.jump(end)
+        code.block(none)
+        code.jump(end)
+        code.block(end)
+        return code.join([(values, last), ([Value(v.type, "zeroinitializer") for v in values], none)])
 
     # --- loops ---
 
