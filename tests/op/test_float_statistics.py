@@ -96,6 +96,8 @@ def test_xla_has_room_for_squares_too() -> None:
         ("std(%x)", np.std(wide)),
         ("nn.l2_normalize(%x, eps=0.0)", wide / np.sqrt(np.sum(wide * wide))),
         ("nn.cosine_similarity(%x, %x, axis=0)", 1.0),
+        ("nn.rms_norm(%x)", wide / np.sqrt(np.mean(wide * wide))),
+        ("nn.layer_norm(%x, %x, %x, scale=False, center=False)", (wide - np.mean(wide)) / np.std(wide)),
     ):
         mod = relay.parse(f"def @main(%x: Tensor[(4,), float32]) {{ {body} }}")
         near(relay.build(mod, target="xla")(x), wanted, "float32")

@@ -1,11 +1,13 @@
 """Truths of normalisations, in the moderate range."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 from mpmath import mp
 
+from relay.ir.dtype import to_numpy
 from truths.base import Case, truth
 from truths.computed import computed, exp, sqrt
 from truths.products import draw
@@ -13,11 +15,23 @@ from truths.products import draw
 EPSILON = mp.mpf(1e-5)
 
 
-def normal(x: Any, axes: tuple[int, ...]) -> Any:
+def normal(x: Any, axes: tuple[int, ...], epsilon: Any) -> Any:
     """Return numbers with mean 0 and variance 1."""
     count = mp.mpf(np.prod([x.shape[a] for a in axes]).item())
     away = x - np.sum(x, axis=axes, keepdims=True) / count
-    return away / sqrt(np.sum(away * away, axis=axes, keepdims=True) / count + EPSILON)
+    return away / sqrt(np.sum(away * away, axis=axes, keepdims=True) / count + epsilon)
+
+
+ENDS = (
+    ("float32", 1e-2, 1e-2, 1e-5),
+    ("float32", 100.0, 100.0, 1e-5),
+    ("float64", 1.0, 1.0, 1e-5),
+    ("float32", 1e20, 0.0, 1e-5),
+    ("float32", 1e-30, 0.0, 0.0),
+    ("float32", 1.0, 1e7, 1e-5),
+    ("bfloat16", 1e20, 0.0, 1e-5),
+)
+"""Dtypes, deviations and means of data, and epsilons."""
 
 
 def normalises(
@@ -27,25 +41,27 @@ def normalises(
 
     @truth(name)
     def cases(long: bool) -> Iterator[Case]:
-        for dtype, scale in (("float32", 1e-2), ("float32", 100.0), ("float64", 1.0)):
-            first = np.random.default_rng(3).standard_normal(shapes[0]) * scale + scale
-            xs = [first.astype(dtype), *[draw(s, dtype, i) for i, s in enumerate(shapes[1:])]]
-            yield computed(f, *xs, ulps=ulps, is_normwise=True, **attrs)
+        for dtype, scale, offset, epsilon in ENDS:
+            first = np.random.default_rng(3).standard_normal(shapes[0]) * scale + offset
+            xs = [first.astype(to_numpy(dtype)), *[draw(s, dtype, i) for i, s in enumerate(shapes[1:])]]
+            yield computed(
+                partial(f, mp.mpf(epsilon)), *xs, ulps=ulps, is_normwise=True, epsilon=epsilon, **attrs
+            )
 
 
 def of_channels(v: Any) -> Any:
     return v[:, None]
 
 
-normalises("nn.layer_norm", lambda x, g, b: normal(x, (1,)) * g + b, (2, 4), (4,), (4,))
-normalises("nn.rms_norm", lambda x, g: x / sqrt(np.sum(x * x, axis=1, keepdims=True) / 4 + EPSILON) * g,
+normalises("nn.layer_norm", lambda e, x, g, b: normal(x, (1,), e) * g + b, (2, 4), (4,), (4,))
+normalises("nn.rms_norm", lambda e, x, g: x / sqrt(np.sum(x * x, axis=1, keepdims=True) / 4 + e) * g,
            (2, 4), (4,))  # fmt: skip
-normalises("nn.instance_norm", lambda x, g, b: normal(x, (2,)) * of_channels(g) + of_channels(b), (2, 2, 4),
-           (2,), (2,))  # fmt: skip
+normalises("nn.instance_norm", lambda e, x, g, b: normal(x, (2,), e) * of_channels(g) + of_channels(b),
+           (2, 2, 4), (2,), (2,))  # fmt: skip
 
 
-def group_normal(x: Any, g: Any, b: Any) -> Any:
-    return normal(x.reshape(1, 2, 2, 3), (2, 3)).reshape(1, 4, 3) * of_channels(g) + of_channels(b)
+def group_normal(e: Any, x: Any, g: Any, b: Any) -> Any:
+    return normal(x.reshape(1, 2, 2, 3), (2, 3), e).reshape(1, 4, 3) * of_channels(g) + of_channels(b)
 
 
 normalises("nn.group_norm", group_normal, (1, 4, 3), (4,), (4,), num_groups=2)

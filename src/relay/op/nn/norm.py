@@ -2,29 +2,34 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as _np
 
 from relay.ir.expr import Expr, Tuple
-from relay.ir.type import Dim, TensorType, TupleType, Type
+from relay.ir.type import Dim, DType, TensorType, TupleType, Type
 from relay.op.axes import axis_of
 from relay.op.base import FLOATING, Array, Numpy, sample
 from relay.op.batching import behind_rows, by, folded, row_rank
 from relay.op.composite import Composite
 from relay.op.conversion import accumulator
+from relay.op.derivative import broadcast_like, const_like, rank_of, tensor_type, times, total
 from relay.op.family import family
-from relay.op.kind import Batching, Precision, Wide
+from relay.op.kind import Batching, Derivative, Precision, Wide
+from relay.op.nn.cotangent import reshaped_like
 from relay.op.numeric import (
     SameType,
     along_channels,
     apply,
     computing_dtype,
     dims,
+    for_squares,
+    in_dtype,
     narrow,
     narrowed,
     precise,
     scalar,
+    squaring_dtype,
     widened,
 )
 from relay.op.registry import operator
@@ -53,11 +58,50 @@ def scaled_and_shifted(x: Expr, gamma: Expr | None, beta: Expr | None, axis: int
     return x if beta is None else apply("add", x, along_channels(beta, axis, rank))
 
 
-def normalised(x: Expr, axes: tuple[int, ...], epsilon: Expr) -> Expr:
-    """`(x - mean) / sqrt(variance + epsilon)` over `axes`."""
-    away = apply("subtract", x, apply("mean", x, axis=axes, keepdims=True))
-    variance = apply("mean", apply("multiply", away, away), axis=axes, keepdims=True)
-    return apply("multiply", away, apply("rsqrt", apply("add", variance, epsilon)))
+LEAST_SQUARE, GREATEST_SQUARE = 1e-30, 1e37
+"""Between these, means of squares lose nothing in float32."""
+FAR_SQUARE = 256.0
+"""How much greater than the variance the square of a mean may be without its rounding showing."""
+
+
+def mean_over(x: Expr, axes: tuple[int, ...]) -> Expr:
+    """The mean along axes, which are kept."""
+    return apply("mean", x, axis=axes, keepdims=True)
+
+
+def normalised(
+    x: Expr, dtype: DType, axes: tuple[int, ...], epsilon: float, is_centred: bool
+) -> tuple[Expr, Expr]:
+    """Return `(x - mean) / sqrt(variance + epsilon)` over `axes` and the factor `1 / sqrt(...)`, in the dtype
+    that `dtype` is computed in; the mean is 0 unless `is_centred`.
+
+    Rows whose statistics float32 has no room for, or whose mean it rounds too much, have theirs in float64.
+    """
+    computing, wide = computing_dtype(dtype), squaring_dtype(dtype)
+    mean = mean_over(x, axes) if is_centred else scalar(0, computing)
+    away = apply("subtract", x, mean) if is_centred else x
+    square = apply("add", mean_over(times(away, away), axes), scalar(epsilon, computing))
+    if wide == computing:
+        factor = apply("rsqrt", square)
+        return times(away, factor), factor
+    least, most, far = (scalar(v, computing) for v in (LEAST_SQUARE, GREATEST_SQUARE, FAR_SQUARE))
+    is_exact = apply("logical_and", apply("greater", square, least), apply("less", square, most))
+    exact = in_dtype(x, computing, wide)
+    if is_centred:
+        is_near = apply("less_equal", times(mean, mean), times(square, far))
+        is_exact = apply("logical_and", is_exact, is_near)
+        wide_mean = mean_over(exact, axes)
+        exact = apply("subtract", exact, wide_mean)
+        rounded = in_dtype(wide_mean, wide, computing)
+        rest = in_dtype(apply("subtract", wide_mean, in_dtype(rounded, computing, wide)), wide, computing)
+        away = apply("subtract", x, apply("where", is_exact, mean, rounded))
+        away = apply("subtract", away, apply("where", is_exact, scalar(0, computing), rest))
+    exact_square = apply("add", mean_over(times(exact, exact), axes), scalar(epsilon, wide))
+    exact_factor = in_dtype(apply("rsqrt", exact_square), wide, computing)
+    # Where the other is chosen, the derivative of this is finite as well.
+    square = apply("where", is_exact, square, scalar(1, computing))
+    factor = apply("where", is_exact, apply("rsqrt", square), exact_factor)
+    return times(away, factor), factor
 
 
 def standard(np: Numpy, x: Array, axes: tuple[int, ...], epsilon: float) -> Array:
@@ -151,36 +195,103 @@ class BatchNorm(Composite):
 
 
 @family
-class _Affine(SameType, Composite):
-    """Data standardised over some axes, then scaled and shifted by channel."""
+class _Normalisation(SameType, Composite):
+    """Data divided by its deviation over some axes, then scaled and shifted by channel."""
 
     wide = Wide.NORMALIZATION
+    derivative = Derivative.RULES
     dtypes = FLOATING
+    operands = ("data", "gamma", "beta")
+    is_centred: ClassVar[bool] = True
+    """True if the mean is taken off first."""
 
-    def check(self, t: Typing, data: Type, gamma: Type, beta: Type, axis: int) -> tuple[Dim, ...]:
-        """The data's shape, of which `gamma` and `beta` have the channels."""
+    def check(self, t: Typing, data: Type, axis: int, **vectors: Type) -> tuple[Dim, ...]:
+        """The data's shape, of which the vectors have the channels."""
         shape = t.shape(data)
-        per_channel(
-            t, data, shape[axis_of(t, axis, len(shape), of="`data`")], self.name, gamma=gamma, beta=beta
-        )
+        per_channel(t, data, shape[axis_of(t, axis, len(shape), of="`data`")], self.name, **vectors)
         return shape
 
-    def affine(self, x: Expr, gamma: Expr, beta: Expr, axis: int, rank: int, dtype: Any) -> Expr:
-        """Scale and shift as `scale` and `center` say."""
+    @property
+    def channels(self) -> int:
+        """The axis of the channels."""
+        return self.attributes()["axis"]
+
+    def over(self, rank: int) -> tuple[int, ...]:
+        """The axes of the statistics, of data as `split` returns it."""
+        return (self.channels % rank,)
+
+    def split(self, x: Expr, rank: int) -> Expr:
+        """Return data with an axis for each group of channels, if there are groups."""
+        return x
+
+    def joined(self, x: Expr, data: Expr) -> Expr:
+        """Return split data in the shape of `data`."""
+        return x
+
+    def used(self, gamma: Expr | None = None, beta: Expr | None = None) -> tuple[Expr | None, Expr | None]:
+        """Return `gamma` and `beta`, None for what does not count."""
         a = self.attributes()
-        return narrowed(
-            scaled_and_shifted(
-                x,
-                widened(gamma, dtype) if a["scale"] else None,
-                widened(beta, dtype) if a["center"] else None,
-                axis,
-                rank,
-            ),
-            dtype,
-        )
+        return gamma if a["scale"] else None, beta if a["center"] else None
+
+    def parts(self, data: Expr, dtype: DType, rank: int) -> tuple[Expr, Expr]:
+        """Return the data normalised, and the factor, both split."""
+        a = self.attributes()
+        x = self.split(widened(data, dtype), rank)
+        return normalised(x, dtype, self.over(rank), a["epsilon"], self.is_centred)
+
+    def decompose(self, types: Any, data: Expr, *vectors: Expr) -> Expr:
+        dtype, rank = types[0].dtype, len(dims(types[0]))
+        y = self.joined(self.parts(data, dtype, rank)[0], data)
+        gamma, beta = [None if v is None else widened(v, dtype) for v in self.used(*vectors)]
+        return narrowed(scaled_and_shifted(y, gamma, beta, self.channels, rank), dtype)
+
+    def change(self, dx: Expr, y: Expr, factor: Expr, dtype: DType, rank: int) -> Expr:
+        """Return the tangent of normalised split data, or its cotangent: the Jacobian is symmetric."""
+        axes, epsilon = self.over(rank), scalar(self.attributes()["epsilon"], computing_dtype(dtype))
+        moved = apply("subtract", dx, mean_over(dx, axes)) if self.is_centred else dx
+        # Divided by 1, from the same numbers: the rounding of the factor does not show.
+        one = apply("add", mean_over(times(y, y), axes), times(times(factor, epsilon), factor))
+        share = apply("divide", mean_over(times(moved, y), axes), one)
+        moved = apply("subtract", moved, times(y, share))
+        return times(factor, moved)
+
+    def vjp(self, g: Expr, y: Expr, data: Expr, *vectors: Expr) -> tuple[Expr | None, ...]:
+        dtype, rank, axis = tensor_type(data).dtype, rank_of(data), self.channels
+        gamma, beta = self.used(*vectors)
+        g = widened(g, dtype)
+        own, factor = self.parts(data, dtype, rank)
+        inner = scaled_and_shifted(g, None if gamma is None else widened(gamma, dtype), None, axis, rank)
+        d_data = self.joined(self.change(self.split(inner, rank), own, factor, dtype, rank), data)
+        by_vector = [
+            None if v is None else apply("sum", x, axis=axis, exclude=True)
+            for v, x in ((gamma, times(g, self.joined(own, data))), (beta, g))
+        ]
+        shape = (dims(tensor_type(data))[axis],)
+        return narrowed(d_data, dtype), *[
+            None if d is None else reshaped_like(narrowed(d, dtype), shape, v)
+            for d, v in zip(by_vector, vectors, strict=False)
+        ]
+
+    def jvp(self, dxs: Sequence[Expr | None], y: Expr, data: Expr, *vectors: Expr) -> Expr:
+        dtype, rank, axis = tensor_type(data).dtype, rank_of(data), self.channels
+        gamma, _ = self.used(*vectors)
+        d_gamma, d_beta = self.used(*dxs[1:])
+        own, factor = self.parts(data, dtype, rank)
+        terms: list[Expr] = []
+        if dxs[0] is not None:
+            moved = self.change(self.split(widened(dxs[0], dtype), rank), own, factor, dtype, rank)
+            scale = None if gamma is None else widened(gamma, dtype)
+            terms.append(scaled_and_shifted(self.joined(moved, data), scale, None, axis, rank))
+        if d_gamma is not None:
+            scale = along_channels(widened(d_gamma, dtype), axis, rank)
+            terms.append(times(self.joined(own, data), scale))
+        if d_beta is not None:
+            terms.append(broadcast_like(along_channels(widened(d_beta, dtype), axis, rank), data))
+        tangent = total(terms)
+        return const_like(0, y) if tangent is None else narrowed(tangent, dtype)
 
     def affine_value(self, x: Array, gamma: Array, beta: Array, axis: int, dtype: Any) -> Array:
-        """`affine` on arrays."""
+        """Scale and shift an array as `scale` and `center` say."""
         a = self.attributes()
         if a["scale"]:
             x = x * channel_view(gamma, axis, x.ndim)
@@ -190,7 +301,7 @@ class _Affine(SameType, Composite):
 
 
 @operator("nn.layer_norm")
-class LayerNorm(_Affine):
+class LayerNorm(_Normalisation):
     """Data with mean 0 and variance 1 along `axis`, times `gamma` plus `beta`.
 
     `(x - mean) / sqrt(variance + epsilon)`, with the biased variance.  `center` and `scale` say whether
@@ -212,7 +323,7 @@ class LayerNorm(_Affine):
     )
 
     def infer(self, t: Typing, data: Type, gamma: Type, beta: Type) -> Type:
-        self.check(t, data, gamma, beta, self.axis)
+        self.check(t, data, self.axis, gamma=gamma, beta=beta)
         return data
 
     @by(Batching.SHIFTED)
@@ -221,20 +332,13 @@ class LayerNorm(_Affine):
             return None
         return replace(self, axis=behind_rows(self.axis, row_rank(data, True)))(data, *vectors)
 
-    def decompose(self, types: Any, data: Expr, gamma: Expr, beta: Expr) -> Expr:
-        dtype, rank = types[0].dtype, len(dims(types[0]))
-        y = normalised(
-            widened(data, dtype), (self.axis % rank,), scalar(self.epsilon, computing_dtype(dtype))
-        )
-        return self.affine(y, gamma, beta, self.axis, rank, dtype)
-
     def reference(self, np: Numpy, data: Array, gamma: Array, beta: Array) -> Array:
-        y = standard(np, precise(np, data), (self.axis % data.ndim,), self.epsilon)
+        y = standard(np, precise(np, for_squares(data)), (self.axis % data.ndim,), self.epsilon)
         return self.affine_value(y, gamma, beta, self.axis, data.dtype)
 
 
 @operator("nn.rms_norm")
-class RmsNorm(SameType, Composite):
+class RmsNorm(_Normalisation):
     """Data divided by its root mean square along `axis`, times `gamma`.
 
     `x / sqrt(mean(x * x) + epsilon)`; `gamma` may be left out.  Source: Zhang and Sennrich, 2019.
@@ -243,10 +347,11 @@ class RmsNorm(SameType, Composite):
     [[1.0, 14.0]]
     """
 
-    wide = Wide.NORMALIZATION
     axis: int = -1
     epsilon: float = 1e-5
-    dtypes = FLOATING
+    operands = ("data", "gamma")
+    optional = 1
+    is_centred = False
     samples = (
         sample("2x3x4 float32", "4 float32"),
         sample("2x3x4 float32", "3 float32", axis=1),
@@ -254,11 +359,11 @@ class RmsNorm(SameType, Composite):
     )
 
     def infer(self, t: Typing, data: Type, gamma: Type | None = None) -> Type:
-        shape = t.shape(data)
-        channels = shape[axis_of(t, self.axis, len(shape), of="`data`")]
-        if gamma is not None:
-            per_channel(t, data, channels, self.name, gamma=gamma)
+        self.check(t, data, self.axis, **({} if gamma is None else {"gamma": gamma}))
         return data
+
+    def used(self, gamma: Expr | None = None, beta: Expr | None = None) -> tuple[Expr | None, Expr | None]:
+        return gamma, None
 
     @by(Batching.SHIFTED)
     def batch(self, n: Dim, which: Sequence[Any], data: Expr, *vectors: Expr) -> Expr | None:
@@ -266,23 +371,15 @@ class RmsNorm(SameType, Composite):
             return None
         return replace(self, axis=behind_rows(self.axis, row_rank(data, True)))(data, *vectors)
 
-    def decompose(self, types: Any, data: Expr, gamma: Expr | None = None) -> Expr:
-        dtype, rank = types[0].dtype, len(dims(types[0]))
-        x = widened(data, dtype)
-        square = apply("mean", apply("multiply", x, x), axis=self.axis, keepdims=True)
-        share = apply("rsqrt", apply("add", square, scalar(self.epsilon, computing_dtype(dtype))))
-        gamma = None if gamma is None else widened(gamma, dtype)
-        return narrowed(scaled_and_shifted(apply("multiply", x, share), gamma, None, self.axis, rank), dtype)
-
     def reference(self, np: Numpy, data: Array, gamma: Array | None = None) -> Array:
-        x = precise(np, data)
+        x = precise(np, for_squares(data))
         square = mean_of(np, x * x, (self.axis % x.ndim,))
         y = x / np.sqrt(square + x.dtype.type(self.epsilon))
         return narrow(y if gamma is None else y * channel_view(gamma, self.axis, x.ndim), data.dtype)
 
 
 @operator("nn.instance_norm")
-class InstanceNorm(_Affine):
+class InstanceNorm(_Normalisation):
     """Each channel of each item of a batch with mean 0 and variance 1, times `gamma` plus `beta`.
 
     Axis 0 is the batch, `axis` the channels; statistics are over all others.
@@ -302,11 +399,10 @@ class InstanceNorm(_Affine):
     )
 
     def infer(self, t: Typing, data: Type, gamma: Type, beta: Type) -> Type:
-        self.check(t, data, gamma, beta, self.axis)
+        self.check(t, data, self.axis, gamma=gamma, beta=beta)
         return data
 
     def over(self, rank: int) -> tuple[int, ...]:
-        """The axes of the statistics."""
         return tuple([a for a in range(1, rank) if a != self.axis % rank])
 
     @by(Batching.FOLDED)
@@ -315,18 +411,13 @@ class InstanceNorm(_Affine):
             return None
         return folded(self, n, which, data, *vectors)
 
-    def decompose(self, types: Any, data: Expr, gamma: Expr, beta: Expr) -> Expr:
-        dtype, rank = types[0].dtype, len(dims(types[0]))
-        y = normalised(widened(data, dtype), self.over(rank), scalar(self.epsilon, computing_dtype(dtype)))
-        return self.affine(y, gamma, beta, self.axis, rank, dtype)
-
     def reference(self, np: Numpy, data: Array, gamma: Array, beta: Array) -> Array:
-        y = standard(np, precise(np, data), self.over(data.ndim), self.epsilon)
+        y = standard(np, precise(np, for_squares(data)), self.over(data.ndim), self.epsilon)
         return self.affine_value(y, gamma, beta, self.axis, data.dtype)
 
 
 @operator("nn.group_norm")
-class GroupNorm(_Affine):
+class GroupNorm(_Normalisation):
     """Each group of channels of each item of a batch with mean 0 and variance 1, times `gamma` plus `beta`.
 
     Axis 0 is the batch, `axis` the channels, which `num_groups` divides.  Source: Wu and He, 2018.
@@ -346,7 +437,7 @@ class GroupNorm(_Affine):
     )
 
     def infer(self, t: Typing, data: Type, gamma: Type, beta: Type) -> Type:
-        shape = self.check(t, data, gamma, beta, self.axis)
+        shape = self.check(t, data, self.axis, gamma=gamma, beta=beta)
         channels, n = shape[self.axis], t.static(shape[self.axis])
         if self.num_groups < 1 or (n is not None and n % self.num_groups):
             t.fail(
@@ -358,9 +449,15 @@ class GroupNorm(_Affine):
         return data
 
     def over(self, rank: int) -> tuple[int, ...]:
-        """The axes of the statistics, when the channels have become two axes, groups and channels within."""
         group = self.axis % rank
         return tuple([a for a in range(1, rank + 1) if a != group])
+
+    def split(self, x: Expr, rank: int) -> Expr:
+        before, after = (0,) * (self.axis % rank), (0,) * (rank - 1 - self.axis % rank)
+        return apply("reshape", x, newshape=(*before, -4, self.num_groups, -1, *after))
+
+    def joined(self, x: Expr, data: Expr) -> Expr:
+        return apply("reshape_like", x, data)
 
     @by(Batching.FOLDED)
     def batch(self, n: Dim, which: Sequence[Any], data: Expr, *vectors: Expr) -> Expr | None:
@@ -368,17 +465,9 @@ class GroupNorm(_Affine):
             return None
         return folded(self, n, which, data, *vectors)
 
-    def decompose(self, types: Any, data: Expr, gamma: Expr, beta: Expr) -> Expr:
-        dtype, rank = types[0].dtype, len(dims(types[0]))
-        before, after = (0,) * (self.axis % rank), (0,) * (rank - 1 - self.axis % rank)
-        whole = widened(data, dtype)
-        x = apply("reshape", whole, newshape=(*before, -4, self.num_groups, -1, *after))
-        y = normalised(x, self.over(rank), scalar(self.epsilon, computing_dtype(dtype)))
-        return self.affine(apply("reshape_like", y, whole), gamma, beta, self.axis, rank, dtype)
-
     def reference(self, np: Numpy, data: Array, gamma: Array, beta: Array) -> Array:
         axis = self.axis % data.ndim
         channels = data.shape[axis]
         split = (*data.shape[:axis], self.num_groups, channels // self.num_groups, *data.shape[axis + 1 :])
-        y = standard(np, precise(np, data).reshape(split), self.over(data.ndim), self.epsilon)
+        y = standard(np, precise(np, for_squares(data)).reshape(split), self.over(data.ndim), self.epsilon)
         return self.affine_value(y.reshape(data.shape), gamma, beta, self.axis, data.dtype)
