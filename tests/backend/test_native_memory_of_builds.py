@@ -49,6 +49,7 @@ def growth_kib(count: int) -> int:
     return int(done.stdout)
 
 
+@pytest.mark.long
 def test_a_hundred_builds_keep_little_memory() -> None:
     # 0.2 MiB on 2026-11-28; with LLVM's pass managers kept, 8 MiB.
     assert growth_kib(100) < 2 << 10
