@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from types import FrameType
+from functools import lru_cache
+from types import CodeType, FrameType
 from typing import Literal, NoReturn
 
 from relay.hints import HINTS
@@ -48,24 +49,6 @@ class Source:
         return self.text[start:end].rstrip("\r")
 
 
-class PythonSource(Source):
-    """A Python file: spans of nodes that were built from Python name a whole line of it."""
-
-    __slots__ = ()
-
-    def __init__(self, name: str) -> None:
-        """`name` is the file's path as the frame gives it."""
-        super().__init__(name, "")
-
-    def position(self, offset: int) -> tuple[int, int]:
-        """The offset of a Python span is its line."""
-        return offset, 1
-
-    def line_text(self, line: int) -> str:
-        """The line as `linecache` has it (empty where the file is gone)."""
-        return linecache.getline(self.name, line).rstrip("\n")
-
-
 class SourceName(Source):
     """A source of which only the name is known; its offsets are lines and columns in one number."""
 
@@ -85,8 +68,28 @@ class SourceName(Source):
         return ""
 
 
+class PythonSource(SourceName):
+    """A Python file; an empty range of it is a whole line, of which the columns are unknown."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str) -> None:
+        """`name` is the file's path as the frame gives it."""
+        super().__init__(name)
+
+    def line_text(self, line: int) -> str:
+        """The line as `linecache` has it (empty where the file is gone)."""
+        return linecache.getline(self.name, line).rstrip("\n")
+
+    def offset(self, line: int, byte: int) -> int:
+        """Return the offset of a byte of a line in UTF-8, counted from 0."""
+        text = self.line_text(line)
+        column = byte if text.isascii() else len(text.encode()[:byte].decode(errors="replace"))
+        return line * self.WIDTH + column + 1
+
+
 class Span:
-    """The half-open range `start:end` of offsets into a source; for a `PythonSource`, both are the line."""
+    """The half-open range `start:end` of offsets into a source."""
 
     __slots__ = ("end", "source", "start")
 
@@ -150,6 +153,40 @@ class Span:
     __repr__ = __str__
 
 
+class CallerSpan(Span):
+    """The expression of a Python frame that runs; its lines and columns are looked up when they are read."""
+
+    __slots__ = ("code", "instruction")
+
+    def __init__(self, source: PythonSource, code: CodeType, instruction: int) -> None:
+        """`instruction` is the offset in bytes of the instruction that runs."""
+        self.source = source
+        self.code = code
+        self.instruction = instruction
+
+    def __getattr__(self, name: str) -> int:
+        """Look `start` and `end` up, which are not set before they are read."""
+        if name not in ("start", "end"):
+            raise AttributeError(name)
+        line, end_line, column, end_column = positions_of(self.code)[self.instruction // 2]
+        source = _python_sources[self.code.co_filename]
+        if line is None or end_line is None or column is None or end_column is None:
+            self.start = self.end = source.offset(line or self.code.co_firstlineno, 0)
+        else:
+            self.start, self.end = source.offset(line, column), source.offset(end_line, end_column)
+        return self.start if name == "start" else self.end
+
+    def __reduce__(self) -> tuple[type[Span], tuple[Source | None, int, int]]:
+        """Pickle the place, as code cannot be."""
+        return Span, (self.source, self.start, self.end)
+
+
+@lru_cache(maxsize=16)
+def positions_of(code: CodeType) -> list[tuple[int | None, int | None, int | None, int | None]]:
+    """Return the first and last line and the first and last byte in them of each instruction."""
+    return list(code.co_positions())
+
+
 _python_sources: dict[str, PythonSource] = {}
 
 
@@ -174,7 +211,10 @@ def derive_from(span: Span | None) -> None:
 
 
 def caller_span() -> Span | None:
-    """The span of the nearest Python frame outside this package, or of the node at hand (`derive_from`)."""
+    """Return the span of the expression that runs in the nearest Python frame outside this package.
+
+    Within `derived_nodes`, it is that of the node at hand.
+    """
     origin = _origin.get()
     if origin is not None:
         return origin[0]
@@ -183,11 +223,12 @@ def caller_span() -> Span | None:
         frame = frame.f_back
     if frame is None:
         return None
-    name = frame.f_code.co_filename
+    code = frame.f_code
+    name = code.co_filename
     source = _python_sources.get(name)
     if source is None:
         source = _python_sources.setdefault(name, PythonSource(name))
-    return Span(source, frame.f_lineno, frame.f_lineno)
+    return CallerSpan(source, code, frame.f_lasti)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +296,7 @@ def _excerpt(span: Span, label: str) -> list[str]:
     line, column = span.source.position(span.start)
     text = readable(span.source.line_text(line).replace("\t", " "))
     indent = len(text) - len(text.lstrip()) + 1
-    if isinstance(span.source, PythonSource):
+    if isinstance(span.source, PythonSource) and span.start == span.end:
         column, length = indent, max(1, len(text.strip()))
     else:
         length = max(1, min(span.end - span.start, len(text) - column + 1))

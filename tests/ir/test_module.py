@@ -1,11 +1,13 @@
 """Modules, scope builder, fresh names, spans from Python."""
 
 import copy
+import pickle
+from pathlib import Path
 
 import pytest
 
 import relay
-from relay.diagnostic import RelayError, SourceName, Span, caller_span
+from relay.diagnostic import Diagnostic, RelayError, SourceName, Span, caller_span
 from relay.ir.build import const, var
 from relay.ir.expr import (
     Call,
@@ -232,6 +234,27 @@ def test_nodes_built_here_have_this_line():
     node = Var("x")
     assert node.span.source_name.name == __file__
     assert node.span.line == here.line + 1
+
+
+def test_nodes_built_here_have_the_columns_of_their_expression():
+    x = Var("x")
+    größe, *node = "😀", relay.exp(x), Call(relay.op.op.get("add"), [x, relay.tanh(
+        x)])  # fmt: skip
+    text = next(line for line in Path(__file__).read_text("utf-8").splitlines() if f'"{größe}"' in line)
+    for e, first in ((node[0], "relay.exp(x)"), (node[1], "Call("), (node[1].args[1], "relay.tanh(")):
+        assert e.span.column == text.index(first) + 1
+        assert pickle.loads(pickle.dumps(e)).span.column == e.span.column
+    exp, tanh = node[0].span, node[1].args[1].span
+    assert (exp.end_line, exp.end_column) == (exp.line, text.index("relay.exp(x)") + len("relay.exp(x)") + 1)
+    assert (tanh.end_line, tanh.end_column) == (exp.line + 1, 11)
+    carets = " " * text.index("relay.exp(x)") + "^" * len("relay.exp(x)")
+    assert (
+        Diagnostic("code", "message", exp)
+        .render()
+        .endswith(f"| {text}\n{' ' * len(str(exp.line))} | {carets}")
+    )
+    again = pickle.loads(pickle.dumps(Diagnostic("code", "message", tanh)))
+    assert again.render() == Diagnostic("code", "message", tanh).render()
 
 
 def test_a_span_may_be_given_by_line_and_column():

@@ -39,6 +39,6 @@ def place_object(span: Any) -> dict[str, Any]:
     names = ("line", "column", "end_line", "end_column")
     if span is None:
         return {"source": None, **dict.fromkeys(names)}
-    if isinstance(span.source, PythonSource):
+    if isinstance(span.source, PythonSource) and span.start == span.end:
         return {"source": span.source.name, **dict.fromkeys(names), "line": span.line}
     return {"source": span.source.name, **{name: getattr(span, name) for name in names}}

@@ -19,10 +19,12 @@ class Sources:
 
     def place(self, span: Span | None) -> tuple[int, int, int]:
         """The number of a text, and offsets into it where a span begins and ends."""
-        if span is None or isinstance(span.source, SourceName):
+        if span is None:
             return NO_SOURCE, 0, 0
         if isinstance(span.source, PythonSource):
             span = self.of_python(span.source, span)
+        elif isinstance(span.source, SourceName):
+            return NO_SOURCE, 0, 0
         source = span.source
         number = self.numbers.get(source)
         if number is None:
@@ -31,15 +33,19 @@ class Sources:
         return number, span.start, span.end
 
     def of_python(self, source: PythonSource, span: Span) -> Span:
-        """The line of a Python file that a span names, as a span of its text."""
+        """Return the range of a Python file that a span names, as a span of its text."""
         import linecache
 
         known = self.python.get(source)
         if known is None:
             known = self.python[source] = Source(source.name, "".join(linecache.getlines(source.name)))
-        line = min(span.start, len(known.starts))
-        start = known.starts[line - 1]
-        return Span(known, start, start + len(known.line_text(line)))
+        line = min(span.line, len(known.starts))
+        if span.start == span.end:
+            start = known.starts[line - 1]
+            return Span(known, start, start + len(known.line_text(line)))
+        end_line = min(span.end_line, len(known.starts))
+        starts = known.starts
+        return Span(known, starts[line - 1] + span.column - 1, starts[end_line - 1] + span.end_column - 1)
 
 
 def page_data(graph: Graph) -> dict[str, Any]:

@@ -21,7 +21,7 @@ def name_of(python: Callable[..., Any]) -> str:
 
 def line_of(file: str, line: int) -> Span:
     """A line of Python."""
-    return Span(PythonSource(file), line, line)
+    return Span(PythonSource(file), line, line, 1, 1)
 
 
 @dataclass(frozen=True)
