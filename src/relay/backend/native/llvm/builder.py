@@ -35,6 +35,10 @@ def integer(n: int, bits: int = 64) -> Value:
     return Value(f"i{bits}", str(n))
 
 
+UNDONE_LINES = 32
+"""How far back an instruction is looked for that is not needed after all."""
+
+
 class Code:
     """The body of one function: lines of LLVM IR, in blocks."""
 
@@ -94,6 +98,20 @@ class Code:
     def do(self, text: str) -> None:
         """An instruction without a result."""
         self.lines.append(f"  {text}")
+
+    def undo(self, text: str, others: str) -> bool:
+        """Take back an instruction without a result, and return True, if nothing follows it in its block but
+        instructions that begin with `others`, and those that compute a number or read memory.
+        """
+        for i in range(len(self.lines) - 1, max(0, len(self.lines) - UNDONE_LINES) - 1, -1):
+            line = self.lines[i][2:]
+            if line == text:
+                del self.lines[i]
+                return True
+            is_value = line.startswith("%") and " = call" not in line and " = tail" not in line
+            if not (is_value or line.startswith(others)):
+                return False
+        return False
 
     def set(self, type_: str, text: str) -> Value:
         """An instruction with a result."""

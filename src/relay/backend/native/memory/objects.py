@@ -122,10 +122,18 @@ def retain(code: Code, leaves: Sequence[Value]) -> None:
             code.do(f"call void @{code.runtime}retain({v})")
 
 
+def is_undone(code: Code, v: Value) -> bool:
+    """Take back that an object has one more reference, and return True, if nothing has been done since but to
+    compute numbers and to count others.  Nobody has looked at the count: that ends a block.
+    """
+    retains = f"call void @{code.runtime}retain("
+    return code.undo(f"{retains}{v})", retains)
+
+
 def release(code: Code, leaves: Sequence[Value]) -> None:
-    """One reference less to each object."""
+    """One reference less to each object; one that was more just before is not counted at all."""
     for v in leaves:
-        if v.type == POINTER:
+        if v.type == POINTER and not is_undone(code, v):
             code.do(f"call void @{code.runtime}release({CONTEXT}, {v})")
 
 

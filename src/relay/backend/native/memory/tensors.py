@@ -75,7 +75,7 @@ def tensor_in_place(
     """
     if not places and array is None:
         return new_tensor(code, layouts, t, dims)
-    own, end = integer(header(layouts.number(TENSOR))), code.label()
+    own, end = header(layouts.number(TENSOR)), code.label()
     arrivals: list[tuple[list[Value], str]] = []
     if array is not None:
         arrivals.append(([callers_tensor(code, dims, *array)], code.here))
@@ -84,8 +84,7 @@ def tensor_in_place(
         code.block(other)
     for p, axes, is_reshaped in places:
         fits, other = code.label(), code.label()
-        mask = -1 if is_reshaped else ~(DONATED << 48)
-        may_take = code.compare("icmp eq", code.op("and", code.load("i64", p), integer(mask)), own)
+        may_take = is_own_tensor(code, p, own, with_donated=not is_reshaped)
         for i in axes:
             size = code.load("i64", code.at(p, TENSOR_SIZES_OFFSET + 8 * i))
             may_take = code.op("and", may_take, code.compare("icmp eq", size, dims[i]))
@@ -101,6 +100,20 @@ def tensor_in_place(
     code.jump(end)
     code.block(end)
     return code.join(arrivals)[0]
+
+
+def is_own_tensor(code: Code, p: Value, own: int, with_donated: bool) -> Value:
+    """Return whether a tensor has the header of a new one, `own`, so that nobody else has it; `with_donated`,
+    or that of one that the caller gives up.
+
+    The count is read by itself, as it is written: a processor that reads more bytes than it has just written
+    waits until these are in memory.
+    """
+    count = code.compare("icmp eq", code.load("i32", p), integer(own & 0xFFFFFFFF, 32))
+    rest = code.load("i32", code.at(p, 4))
+    if with_donated:
+        rest = code.op("and", rest, integer(~(DONATED << 16), 32))
+    return code.op("and", count, code.compare("icmp eq", rest, integer(own >> 32, 32)))
 
 
 def callers_tensor(code: Code, dims: Sequence[Value], slot: int, axes: Sequence[int]) -> Value:

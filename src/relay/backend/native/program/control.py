@@ -12,11 +12,13 @@ from relay.backend.native.llvm.builder import CONTEXT, POINTER, Value
 from relay.backend.native.llvm.modules import Piece
 from relay.backend.native.memory.objects import (
     Layout,
+    is_undone,
     layout,
     new_object,
     read_object,
     release,
     retain,
+    take_apart,
     write_object,
 )
 from relay.backend.native.program.atoms import Atoms, Dying
@@ -176,7 +178,7 @@ class Definition(Atoms):
             case Call():
                 return e.op in self.program.callees or isinstance(e.op, Constructor)
             case _:
-                return isinstance(e, Tuple | TupleGetItem | Var | Constant)
+                return isinstance(e, Tuple | TupleGetItem | Var | Constant | Function)
 
     def may_fail(self, e: Expr) -> bool:
         """Whether a statement that is plain may fail, and somebody sees then what references hold."""
@@ -207,7 +209,10 @@ class Definition(Atoms):
                 return [new_object(code, self.program.layouts, layout(held), self.taken((e.value,), gone))]
             case RefRead():
                 found = self.contents(e.ref)
-                retain(code, [] if e in self.replaced.statements else found)
+                if e.ref in gone:
+                    take_apart(code, layout(self.held(e.ref)), self.taken((e.ref,), gone)[0], found)
+                elif e not in self.replaced.statements:
+                    retain(code, found)
             case RefWrite():
                 found = self.write(e, gone)
             case _:
@@ -359,8 +364,10 @@ class Definition(Atoms):
         code = self.code
         arrivals: list[tuple[Sequence[Value], str]] = []
         end = code.label()
+        spared: list[Value] = []
         if isinstance(e, If):
             yes, no = code.label(), code.label()
+            spared = self.spared(e, gone)
             code.branch(self.atom(e.cond)[0], yes, no)
             ways = [(yes, None, e.true_branch), (no, None, e.false_branch)]
         else:
@@ -371,9 +378,10 @@ class Definition(Atoms):
             block = self.owned.blocks[body]
             if clause is not None:
                 self.bind(e.children[0], clause, block, gone)
+            is_kept = set(spared)
             for v in gone:
                 if v not in block.last and not (clause is not None and v is e.children[0]):
-                    release(code, self.values[v])
+                    release(code, [x for x in self.values[v] if x not in is_kept])
             mine = {*gone, *([] if clause is None else pattern_vars(clause.lhs))}
             for v in [v for v in block.last if v in self.values and v not in mine]:
                 del block.last[v]
@@ -385,6 +393,13 @@ class Definition(Atoms):
             return None
         code.block(end)
         return code.join(arrivals)
+
+    def spared(self, e: If, gone: Dying) -> list[Value]:
+        """References that both ways would give up at once, and that have just been taken: they are not."""
+        ways = [self.owned.blocks[body] for body in (e.true_branch, e.false_branch)]
+        lost = [[x for v in gone if v not in way.last for x in self.values[v]] for way in ways]
+        common = [x for x in lost[0] if lost[0].count(x) == lost[1].count(x) == 1]
+        return [x for x in common if x.type == POINTER and is_undone(self.code, x)]
 
     def bind(self, data: Expr, clause: Clause, block: Block, gone: Dying) -> None:
         """Bind the variables of a pattern that matches, and give up the value if it ends here."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from relay.backend.native.program.ownership import Block, Statement
 from relay.ir.expr import Expr, RefRead, RefWrite, Tuple, TupleGetItem, Var
-from relay.ir.type import TensorType, TupleType
+from relay.ir.type import FuncType, TensorType, TupleType
 
 Test = Callable[[Expr], bool]
 
@@ -43,7 +43,7 @@ class Replaced:
                     for y, k in early.items():
                         self.early.setdefault(y, []).append((s, k))
             if isinstance(s, RefRead) and isinstance(s.ref, Var) and var is not None:
-                is_known = isinstance(var.type_annotation, TensorType | TupleType)
+                is_known = isinstance(var.type_annotation, TensorType | TupleType | FuncType)
                 reads = {s.ref: (j, var, s)} if is_known else {}
             elif not is_plain(s):
                 reads = {}
@@ -54,7 +54,7 @@ class Replaced:
         """
         statements = block.statements
         between = statements[i + 1 : j]
-        if isinstance(x.type_annotation, TensorType):
+        if isinstance(x.type_annotation, TensorType | FuncType):
             last = block.last.get(x, j)
             return {} if last < j and only_moves(statements[last + 1 : j]) else None
         own = {e.index: v for v, e in between if isinstance(e, TupleGetItem) and e.tuple_value is x}
