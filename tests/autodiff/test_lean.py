@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -127,6 +128,30 @@ def test_cotangents_are_cleared_where_they_are_asked_for_again() -> None:
         (first, second), at_once, curvature = f(np.float64(x))
         np.testing.assert_allclose([first, second, at_once], [slope, 2 * slope, slope], rtol=1e-13)
         np.testing.assert_allclose(curvature, 56 * k * x**6, rtol=1e-13)
+
+
+def test_the_third_derivative_of_a_recurrent_network() -> None:
+    """The sum of a gradient is a derivative along ones: that by a number, here with mpmath."""
+    mpmath = pytest.importorskip("mpmath")
+    rows, weights = [[0.5, -1.0], [0.25, 0.75]], [[0.5, -0.25], [0.75, 0.125]]
+
+    def network(w: Any) -> Any:
+        return relay.scan(lambda h, x: (relay.tanh(w @ h + x), None), np.zeros(2), np.array(rows))[0].sum()
+
+    def along(s: Any) -> Any:
+        h = [mpmath.mpf(0), mpmath.mpf(0)]
+        for x in rows:
+            h = [
+                mpmath.tanh((a + s) * h[0] + (b + s) * h[1] + y) for (a, b), y in zip(weights, x, strict=True)
+            ]
+        return sum(h)
+
+    f: Any = network
+    for _ in range(3):
+        f = partial(lambda g, w: relay.value_and_grad(g, 0)(w)[1].sum(), f)
+    with mpmath.workdps(40):
+        want = float(mpmath.diff(along, 0, 3))
+    np.testing.assert_allclose(relay.compile(f)(np.array(weights)), want, rtol=1e-12)
 
 
 def records_inside_one_another(depth: int) -> IRModule:

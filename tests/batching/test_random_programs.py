@@ -87,6 +87,13 @@ def test_it_is_the_stack_of_the_rows(seeds: range, fails: bool) -> None:
     assert found.count("same") + found.count("fails") > 0.9 * len(found)
 
 
+def test_derivatives_are_the_stack_of_those_of_the_rows(seeds: range) -> None:
+    """`vmap(grad(f))` of one in twenty: they take longer."""
+    rows = [random_rows(seed, size=20, differentiates=True) for seed in seeds[::20]]
+    programs = [p for p in rows if p is not None]
+    assert [check(p) for p in programs].count("same") >= 0.7 * len(programs)
+
+
 def test_no_rows(seeds: range) -> None:
     for seed in seeds:
         program = random_rows(seed, count=0)

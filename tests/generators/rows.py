@@ -13,7 +13,7 @@ from generators.programs import random_argument
 from generators.typed import FLOAT, INT, Scope, Typed
 from relay.interpreter.value import ConstructorValue
 from relay.ir.axes import Axes
-from relay.ir.expr import Call, Expr, Function, GlobalVar, Let, Op, Var, VMap, constant
+from relay.ir.expr import Call, Expr, Function, GlobalVar, Grad, Let, Op, Var, VMap, constant
 from relay.ir.module import IRModule
 from relay.ir.type import UNIT, Dim, FuncType, Kind, RefType, TensorType, TupleType, Type, TypeCall, TypeVar
 from relay.ir.walk import type_post_order
@@ -68,8 +68,12 @@ FAILED = "a row fails"
 COUNTS = (3, 3, 3, 2, 1, 4)
 
 
-def random_rows(seed: int, size: int = 30, count: int | None = None, *, fails: bool = False) -> Rows | None:
-    """A random program with random rows; None where its arguments or its result cannot be batched."""
+def random_rows(
+    seed: int, size: int = 30, count: int | None = None, *, fails: bool = False, differentiates: bool = False
+) -> Rows | None:
+    """A random program, or its derivative, with random rows; None where its arguments or its result cannot be
+    batched.
+    """
     rng = Random(seed)
     writer = Varied(rng, size)
     writer.fails = fails
@@ -94,7 +98,7 @@ def random_rows(seed: int, size: int = 30, count: int | None = None, *, fails: b
     n = TypeVar("n", Kind.Dim) if has_tensor and rng.random() < 0.5 else None
     name = GlobalVar("row")
     del mod.functions[mod.get_global_var("main")]
-    mod[name] = row
+    mod[name] = gradient(row, mod) if differentiates else row
     size_of_rows = count if n is None else n
     params = tuple(
         [
@@ -103,7 +107,10 @@ def random_rows(seed: int, size: int = 30, count: int | None = None, *, fails: b
         ]
     )
     mod["main"] = Function(
-        params, Call(VMap(name, in_axes, out_axes), params), None, () if n is None else (n,)
+        params,
+        Call(VMap(name, in_axes, 0 if differentiates else out_axes), params),
+        None,
+        () if n is None else (n,),
     )
     args = tuple(
         [
@@ -111,7 +118,16 @@ def random_rows(seed: int, size: int = 30, count: int | None = None, *, fails: b
             for i, (t, a) in enumerate(zip(types, in_axes, strict=True))
         ]
     )
-    return Rows(seed, mod, rows, args, row.ret_type, out_axes)
+    result = TupleType((row.ret_type, TupleType(types))) if differentiates else row.ret_type
+    return Rows(seed, mod, rows, args, result, 0 if differentiates else out_axes)
+
+
+def gradient(f: Function, mod: IRModule) -> Function:
+    """A function that gives the value and the derivative of another, which is added to a module."""
+    name = GlobalVar("f")
+    mod[name] = f
+    params = tuple([Var(p.name_hint, p.type_annotation) for p in f.params])
+    return Function(params, Call(Grad("grad", name), params), None)
 
 
 def is_data(t: Type) -> bool:
