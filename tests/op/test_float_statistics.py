@@ -101,3 +101,17 @@ def test_xla_has_room_for_squares_too() -> None:
     ):
         mod = relay.parse(f"def @main(%x: Tensor[(4,), float32]) {{ {body} }}")
         near(relay.build(mod, target="xla")(x), wanted, "float32")
+
+
+@pytest.mark.parametrize("order", [2, 3])
+def test_a_norm_has_no_slope_at_zero(order: float) -> None:
+    # As `torch.linalg.vector_norm` has: PyTorch takes the subgradient of least length.
+    def f(x: Any) -> Any:
+        return relay.numpy.sum(relay.numpy.linalg.vector_norm(x, axis=1, ord=order))
+
+    rows = np.array([[3.0, -4.0], [0.0, 0.0]], "float32")
+    wanted = (
+        np.sign(rows) * np.abs(rows) ** (order - 1) / max(np.linalg.norm(rows[0], order) ** (order - 1), 1)
+    )
+    for run in (relay.function(relay.grad(f)), relay.compile(relay.grad(f))):
+        np.testing.assert_allclose(run(rows)[1][0], wanted, 1e-6)

@@ -24,6 +24,17 @@ def cast(x: Value, dtype: str) -> Value:
     return x if x.dtype == dtype else call("cast", x, dtype=dtype)
 
 
+def root_of(total: Value, power: float = 2) -> Value:
+    """Return the root of sums of powers, with the derivative 0 where they are 0, as norms have in PyTorch."""
+    if power < 0:
+        return call("power", total, constant(1 / power, total.dtype))
+    zero, one = (constant(v, total.dtype) for v in (0, 1))
+    is_zero = call("equal", total, zero)
+    inner = call("where", is_zero, one, total)
+    found = call("sqrt", inner) if power == 2 else call("power", inner, constant(1 / power, total.dtype))
+    return call("where", is_zero, zero, found)
+
+
 def axis_in(axis: int, rank: int) -> int:
     """An axis counted from the front."""
     if not -rank <= axis < max(rank, 1):

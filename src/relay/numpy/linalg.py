@@ -11,7 +11,7 @@ from relay.ir.dtype import to_numpy
 from relay.numpy import dtypes
 from relay.numpy.call import AnyArray, array, axes_of, call, cast, common, floating
 from relay.numpy.creation import eye, triu
-from relay.numpy.elementwise import abs, divide, greater, multiply, pow, sqrt
+from relay.numpy.elementwise import abs, divide, equal, greater, multiply, pow, sqrt
 from relay.numpy.linear_algebra import matmul as matmul
 from relay.numpy.linear_algebra import tensordot as tensordot
 from relay.numpy.linear_algebra import vecdot as vecdot
@@ -244,7 +244,12 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: flo
         return sum(size, axis=axes, keepdims=keepdims)
     size = cast(size, to_numpy(str(squaring_dtype(str(given.dtype)))))  # float32 lacks the range of squares
     if ord == 2:
-        norm = sqrt(sum(multiply(size, size), axis=axes, keepdims=keepdims))
+        total = sum(multiply(size, size), axis=axes, keepdims=keepdims)
     else:
-        norm = pow(sum(pow(size, float(ord)), axis=axes, keepdims=keepdims), 1 / ord)
-    return cast(norm, given.dtype)
+        total = sum(pow(size, float(ord)), axis=axes, keepdims=keepdims)
+    if ord < 0:
+        return cast(pow(total, 1 / ord), given.dtype)
+    is_zero = equal(total, 0)  # where the derivative is 0, as in PyTorch
+    total = where(is_zero, 1, total)
+    norm = sqrt(total) if ord == 2 else pow(total, 1 / ord)
+    return cast(where(is_zero, 0, norm), given.dtype)

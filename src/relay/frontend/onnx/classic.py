@@ -6,7 +6,7 @@ import numpy as np
 
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import ML, converts
-from relay.frontend.support import cast
+from relay.frontend.support import cast, root_of
 from relay.frontend.value import Value, call, constant
 
 
@@ -40,7 +40,7 @@ def normalizer(node: Node, x: Value) -> Value:
     elif kind == "L1":
         size = call("sum", call("abs", x), **how)
     else:
-        size = call("sqrt", call("sum", x * x, **how))
+        size = root_of(call("sum", x * x, **how))
     return x / call("where", call("equal", size, 0.0), constant(1.0, "float32"), size)
 
 

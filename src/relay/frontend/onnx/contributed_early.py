@@ -9,7 +9,7 @@ from relay.frontend.onnx import arrange, convolution, create, index, normalizati
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import CONTRIBUTED, converts
 from relay.frontend.onnx.signal import component, dft
-from relay.frontend.support import axes_in, axis_in, cast, scalar
+from relay.frontend.support import axes_in, axis_in, cast, root_of, scalar
 from relay.frontend.value import Value, call, constant
 
 
@@ -84,7 +84,7 @@ def distances(node: Node, a: Value, b: Value) -> Value:
         return node.fail(f"there is no distance `{metric}`", hint="there are `euclidean` and `sqeuclidean`")
     apart = call("expand_dims", a, axis=1) - call("expand_dims", b, axis=0)
     found = call("sum", apart * apart, axis=(2,))
-    return found if metric == "sqeuclidean" else call("sqrt", found)
+    return found if metric == "sqeuclidean" else root_of(found)
 
 
 @converts("CropAndResize", domain=CONTRIBUTED)

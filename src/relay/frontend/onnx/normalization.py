@@ -7,7 +7,7 @@ import numpy as np
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
 from relay.frontend.onnx.tensors import dtype_of
-from relay.frontend.support import as_rows, axis_in, cast
+from relay.frontend.support import as_rows, axis_in, cast, root_of
 from relay.frontend.value import Value, call, constant
 
 
@@ -72,10 +72,8 @@ def lp_normalization(node: Node, x: Value) -> Value:
     """Data divided by its norm along an axis; zeros stay."""
     axis = axis_in(node.int("axis", -1), x.rank)
     how: dict[str, Any] = {"axis": (axis,), "keepdims": True}
-    if node.int("p", 2) == 1:
-        size = call("sum", call("abs", x), **how)
-    else:
-        size = call("sqrt", call("sum", x * x, **how))
+    is_sum = node.int("p", 2) == 1
+    size = call("sum", call("abs", x), **how) if is_sum else root_of(call("sum", x * x, **how))
     zero = call("equal", size, constant(0, x.dtype))
     return call("where", zero, constant(0, x.dtype), x / call("where", zero, constant(1, x.dtype), size))
 

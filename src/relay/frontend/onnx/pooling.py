@@ -7,7 +7,7 @@ import numpy as np
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
 from relay.frontend.onnx.window import geometry
-from relay.frontend.support import cast
+from relay.frontend.support import cast, root_of
 from relay.frontend.value import Value, call, constant
 from relay.frontend.window import windows
 from relay.ir.dtype import integer_range
@@ -69,9 +69,9 @@ def norm(x: Value, power: float, axes: tuple[int, ...]) -> Value:
     if power == 1:
         return call("sum", size, axis=axes)
     if power == 2:
-        return call("sqrt", call("sum", x * x, axis=axes))
+        return root_of(call("sum", x * x, axis=axes))
     total = call("sum", call("power", size, constant(power, x.dtype)), axis=axes)
-    return call("power", total, constant(1 / power, x.dtype))
+    return root_of(total, power)
 
 
 def spatial(x: Value) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
-from relay.frontend.support import axes_in, axis_in, cast
+from relay.frontend.support import axes_in, axis_in, cast, root_of
 from relay.frontend.value import Value, call
 
 Rule = Callable[[Value, dict[str, Any]], Value]
@@ -35,7 +35,7 @@ RULES: dict[str, Rule] = {
     "ReduceMax": _extreme("max", "any"),
     "ReduceMin": _extreme("min", "all"),
     "ReduceL1": lambda x, how: call("sum", call("abs", x), **how),
-    "ReduceL2": _in_floats(lambda x, how: call("sqrt", call("sum", x * x, **how))),
+    "ReduceL2": _in_floats(lambda x, how: root_of(call("sum", x * x, **how))),
     "ReduceSumSquare": lambda x, how: call("sum", x * x, **how),
     "ReduceLogSum": _in_floats(lambda x, how: call("log", call("sum", x, **how))),
     "ReduceLogSumExp": _in_floats(lambda x, how: call("logsumexp", x, **how)),

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from relay.frontend.products import matmul
-from relay.frontend.support import cast
+from relay.frontend.support import cast, root_of
 from relay.frontend.torch.node import Node
 from relay.frontend.torch.registry import converts
 from relay.frontend.value import Value, call, constant
@@ -66,11 +66,11 @@ def cdist(node: Node, x: Value, y: Value, p: float, *_: Any) -> Value:
         case 1:
             return call("sum", away, axis=axis)
         case 2:
-            return call("sqrt", call("sum", away * away, axis=axis))
+            return root_of(call("sum", away * away, axis=axis))
         case _ if p == float("inf"):
             return call("max", away, axis=axis)
         case _:
-            return call("power", call("sum", call("power", away, float(p)), axis=axis), 1 / float(p))
+            return root_of(call("sum", call("power", away, float(p)), axis=axis), float(p))
 
 
 @converts("aten._pdist_forward")

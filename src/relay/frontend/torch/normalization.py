@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from relay.frontend.support import as_rows, cast
+from relay.frontend.support import as_rows, cast, root_of
 from relay.frontend.torch.node import Node
 from relay.frontend.torch.registry import converts
 from relay.frontend.torch.support import axis_of, count_of, finfo
@@ -201,6 +201,6 @@ def cosine_similarity(node: Node, x: Value, y: Value, dim: int = 1, eps: float =
     axis = (axis_of(dim, x.rank),)
 
     def size(v: Value) -> Value:
-        return call("maximum", call("sqrt", call("sum", v * v, axis=axis)), eps)
+        return call("maximum", root_of(call("sum", v * v, axis=axis)), eps)
 
     return call("sum", x * y, axis=axis) / (size(x) * size(y))
