@@ -17,8 +17,8 @@ mpmath, or in NumPy on arrays of mpmath's numbers (`dtype=object`), and never ca
           for row in ROWS:
               yield computed(lambda x: shares(x), numpy.asarray(row, "float32"), axis=-1, ulps=4)
 
-  `computed` calls the formula on operands of mpmath's numbers, takes its derivatives by central differences
-  at 400 bits, and weighs results by different powers of two.  Integers stay integers, and are compared
+  `computed` calls the formula on operands of mpmath's numbers, takes its derivatives by differences
+  at 600 bits, and weighs results by different powers of two.  Integers stay integers, and are compared
   exactly.  A formula of one's own for the derivative goes into a `Case`.
 - Where the right answer is a convention (the derivative at a kink), it is PyTorch's.  An entry that is None
   is not compared.

@@ -9,9 +9,9 @@ from mpmath import mp
 from relay.ir.dtype import dtype_name, is_float
 from truths.base import ULPS, Case
 
-PRECISION = 400
-STEP = mp.ldexp(1, -100)
-"""Of central differences, relative to the number, or to the greatest of its array where it is 0."""
+PRECISION = 600
+STEP = mp.ldexp(1, -220)
+"""Of differences, relative to the number, or to the greatest of its array where it is 0."""
 WEIGHTS = (1.0, -2.0, 0.5, 4.0, -0.25)
 
 exp, log, sqrt, tanh = (np.frompyfunc(f, 1, 1) for f in (mp.exp, mp.log, mp.sqrt, mp.tanh))
@@ -49,7 +49,7 @@ def computed(
     result_dtypes: Any = None,
     **attrs: Any,
 ) -> Case:
-    """Return a case whose right numbers are those of a formula, and of its central differences.
+    """Return a case whose right numbers are those of a formula, and of its differences.
 
     The formula takes arrays of mpmath's numbers (`dtype=object`), and integers and booleans as they are.
     `scale` is a formula too, and `slope_scales` one that gives a tuple of a scale or None for each operand.
@@ -66,7 +66,7 @@ def computed(
         if has_slopes and dtype is not None:
             weights = _weights(value, dtype)
             slopes = tuple(
-                [None if i in fixed else _slopes(f, numbers, i, weights) for i in range(len(numbers))]
+                [None if i in fixed else _slopes(f, numbers, i, value, weights) for i in range(len(numbers))]
             )
         sizes = None if scale is None else scale(*numbers)
         slope_sizes = None if slope_scales is None else slope_scales(*numbers)
@@ -105,7 +105,7 @@ def _weights(value: Any, dtype: Any) -> Any:
     return np.resize(WEIGHTS, array.shape).astype(dtype) if array.dtype == object else None
 
 
-def _slopes(f: Callable[..., Any], xs: Sequence[Any], place: int, weights: Any) -> Any:
+def _slopes(f: Callable[..., Any], xs: Sequence[Any], place: int, value: Any, weights: Any) -> Any:
     """Return the derivatives of the weighed sum of results by one operand; None if it is of integers."""
     x = xs[place]
 
@@ -113,32 +113,32 @@ def _slopes(f: Callable[..., Any], xs: Sequence[Any], place: int, weights: Any) 
         return f(*[changed if i == place else y for i, y in enumerate(xs)])
 
     if not isinstance(x, tuple):
-        return _differences(at, x, weights)
+        return _differences(at, x, value, weights)
     return tuple(
         [
-            _differences(lambda changed, i=i: at((*x[:i], changed, *x[i + 1 :])), field, weights)
+            _differences(lambda changed, i=i: at((*x[:i], changed, *x[i + 1 :])), field, value, weights)
             for i, field in enumerate(x)
         ]
     )
 
 
-def _differences(f: Callable[[Any], Any], x: Any, weights: Any) -> Any:
-    """Return the central differences of the weighed results of a function of an array."""
+def _differences(f: Callable[[Any], Any], x: Any, value: Any, weights: Any) -> Any:
+    """Return the forward differences of the weighed results of a function of an array."""
     array = np.asarray(x)
     if array.dtype != object:
         return None
-    found = np.empty(array.shape, object)
+    slopes = np.empty(array.shape, object)
     finite = [abs(v) for v in array.ravel() if mp.isfinite(v)]
     largest = max(finite, default=mp.mpf(1)) or mp.mpf(1)
     for place in np.ndindex(array.shape):
         if not mp.isfinite(array[place]):
-            found[place] = None
+            slopes[place] = None
             continue
         step = (abs(array[place]) or largest) * STEP
-        up, down = array.copy(), array.copy()
-        up[place], down[place] = array[place] + step, array[place] - step
-        found[place] = _change(f(up), f(down), weights) / (2 * step)
-    return found
+        up = array.copy()
+        up[place] += step
+        slopes[place] = _change(f(up), value, weights) / step
+    return slopes
 
 
 def _change(up: Any, down: Any, weights: Any) -> Any:
