@@ -96,3 +96,17 @@ def test_a_share_below_the_least_normal_number_is_zero(name: str, dtype: str) ->
         y = np.asarray(y).astype("float64")
         np.testing.assert_array_equal(y == 0, wanted == 0, err_msg=executor)
         np.testing.assert_allclose(y, wanted.astype("float64"), 0.2, 0, err_msg=executor)
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["nn.avg_pool2d(%x, pool_size=(1024, 1024))", 'einsum((%x, %x), equation="abcd,abcd->ab")'],
+    ids=["avg_pool2d", "einsum"],
+)
+def test_sums_over_windows_and_letters_are_in_blocks(body: str) -> None:
+    x = np.full((1, 1, 1024, 1024), 0.1, "float32")
+    wide = np.float64(np.float32(0.1))
+    wanted = wide if "pool" in body else wide * wide * x.size
+    mod = relay.parse(f"def @main(%x: Tensor[(1, 1, 1024, 1024), float32]) {{ {body} }}")
+    for y in (relay.create_executor("debug", mod).evaluate()(x), relay.build(mod)(x)):
+        np.testing.assert_allclose(np.ravel(y), wanted, 1e-6)

@@ -7,6 +7,7 @@ from functools import cache
 from string import ascii_letters
 from typing import Any
 
+from relay.ir.dtype import dtype_name, is_float
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.axes import SIZES, UNCHECKED, Checker, attribute_fault
@@ -17,7 +18,7 @@ from relay.op.family import Kernel
 from relay.op.join import same_fields
 from relay.op.kind import Derivative
 from relay.op.native import Index, Loops, View
-from relay.op.numeric import apply
+from relay.op.numeric import apply, precise
 from relay.op.registry import operator
 from relay.op.relation import Typing
 
@@ -126,7 +127,9 @@ class Einsum(Kernel):
 
     def reference(self, np: Numpy, data: tuple[Array, ...]) -> Array:
         equation = self.parsed(SIZES, len(data))
-        found = np.einsum(equation.text(keep_rest=True), *[accumulator(x) for x in data])
+        is_whole = not is_float(dtype_name(data[0].dtype))
+        operands = [accumulator(x) if is_whole else precise(np, x) for x in data]
+        found = np.einsum(equation.text(keep_rest=True), *operands)
         # NumPy refuses to sum over axes that `...` stands for.
         found = (
             np.sum(found, axis=tuple(range(found.ndim - len(equation.result))))
@@ -166,18 +169,20 @@ class Einsum(Kernel):
         rest: Sequence[Index] = b.broadcast(rests) if equation.drops_rest else []
         dtype = accumulator_name(data[0].dtype)
 
-        def step(place: Sequence[Index], totals: Sequence[Any]) -> Sequence[Any]:
+        def product_at(place: Sequence[Index]) -> Any:
             known = {**given, **{a: [i] for a, i in zip(summed, place, strict=False)}}
             if equation.drops_rest:
                 known[REST] = place[len(summed) :]
             product = b.const(1, dtype)
-            for x, term in zip(data, equation.operands, strict=True):
-                at = [i for a in term for i in (known[a] if a != REST else rest_of(b, known[a], x, term))]
+            for x, letters in zip(data, equation.operands, strict=True):
+                at = [
+                    i for a in letters for i in (known[a] if a != REST else rest_of(b, known[a], x, letters))
+                ]
                 product = b.multiply(product, b.cast(x.at(at), dtype))
-            return [b.add(totals[0], product)]
+            return product
 
-        total = b.fold([*[sizes[a] for a in summed], *rest], [b.const(0, dtype)], step)
-        return b.cast(total[0], data[0].dtype)
+        total = b.add_up([*[sizes[a] for a in summed], *rest], b.const(0, dtype), product_at)
+        return b.cast(total, data[0].dtype)
 
 
 def cotangent(equation: Equation, i: int, g: Expr, xs: Sequence[Expr]) -> Expr:

@@ -337,6 +337,10 @@ class Loops(Indices, Protocol):
         """Run `body(index, totals)` for every index of a shape, which returns the next totals."""
         ...
 
+    def add_up(self, sizes: Sequence[Index], zero: Any, term: Callable[[tuple[Index, ...]], Any]) -> Any:
+        """The sum of `term(index)` for all indices of a shape; of many terms in blocks, as `sum`."""
+        ...
+
     def nest(self, sizes: Sequence[Index], body: Callable[[tuple[Index, ...]], None]) -> None:
         """Run `body(index)` for every index of a shape."""
         ...

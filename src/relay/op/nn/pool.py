@@ -17,7 +17,7 @@ from relay.op.native import Index, Loops, View
 from relay.op.nn.loops import reading, seen
 from relay.op.nn.ranks import by_rank, each_axis, for_ranks
 from relay.op.nn.window import Pooling, Sliding, slide
-from relay.op.numeric import apply, least_value
+from relay.op.numeric import apply, least_value, precise
 from relay.op.relation import Typing
 
 
@@ -72,11 +72,11 @@ class Average(Pooling):
         front, lines = self.seen_by(b, index, data)
         acc = "int64" if is_integer(data.dtype) else accumulator_name(data.dtype)
 
-        def step(taps: Sequence[Index], totals: Sequence[Any]) -> Sequence[Any]:
+        def term(taps: Sequence[Index]) -> Any:
             at, is_there = seen(b, lines, taps)
-            return [b.add(totals[0], reading(b, is_there, data, self.place_in([*front, *at]), acc))]
+            return reading(b, is_there, data, self.place_in([*front, *at]), acc)
 
-        total = b.fold([line.count for line in lines], [b.const(0, acc)], step)[0]
+        total = b.add_up([line.count for line in lines], b.const(0, acc), term)
         return b.cast(b.divide(total, b.cast(self.counted(b, lines), acc)), data.dtype)
 
 
@@ -162,7 +162,7 @@ class AvgPool(Average, SlidingPool):
 
     def reference(self, np: Numpy, data: Array) -> Array:
         whole = is_integer(dtype_name(data.dtype))
-        x = self.opened(np, data.astype("int64") if whole else accumulator(data))
+        x = self.opened(np, data.astype("int64") if whole else precise(np, data))
         total = self.windows(np, x, 0, np.add)
         for i, counts in enumerate(self.counts(x.shape[2:])):
             several = counts.reshape((-1,) + (1,) * (self.rank - 1 - i))

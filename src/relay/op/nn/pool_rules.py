@@ -136,16 +136,16 @@ class AverageGradient(PoolingGradient):
         """From each window that sees the place its part."""
         acc = accumulator_name(data.dtype)
 
-        def step(window: Sequence[Index], totals: Sequence[Any]) -> Sequence[Any]:
+        def term(window: Sequence[Index]) -> Any:
             at, lines, is_seeing = self.window_at(b, index, window, data, out_grad)
 
             def part() -> Any:
                 return b.divide(b.cast(out_grad.at(at), acc), b.cast(self.counted(b, lines), acc))
 
-            return [b.add(totals[0], b.where(is_seeing, part, lambda: b.const(0, acc)))]
+            return b.where(is_seeing, part, lambda: b.const(0, acc))
 
         counts = self.most_seeing(b, data, out_grad)
-        return b.cast(b.fold(counts, [b.const(0, acc)], step)[0], data.dtype)
+        return b.cast(b.add_up(counts, b.const(0, acc), term), data.dtype)
 
 
 @family
@@ -183,16 +183,16 @@ class MaxGradient(PoolingGradient):
             place = put_in(index, self.attributes()["layout"], self.data_axes)[2:]
             here = b.as_number(b.position(place, space), won.dtype)
 
-            def step(window: Sequence[Index], totals: Sequence[Any]) -> Sequence[Any]:
+            def term(window: Sequence[Index]) -> Any:
                 at, _, is_seeing = self.window_at(b, index, window, data, out_grad)
 
                 def taken() -> Any:
                     g = b.cast(out_grad.at(at), acc)
                     return b.select(b.compare("eq", won.at(at), here), g, b.const(0, acc))
 
-                return [b.add(totals[0], b.where(is_seeing, taken, lambda: b.const(0, acc)))]
+                return b.where(is_seeing, taken, lambda: b.const(0, acc))
 
-            return b.cast(b.fold(counts, [b.const(0, acc)], step)[0], data.dtype)
+            return b.cast(b.add_up(counts, b.const(0, acc), term), data.dtype)
 
         b.fill(won, lambda index: self.winner(b, *self.seen_by(b, index, data), data))
         b.fill(out, element)

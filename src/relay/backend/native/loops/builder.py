@@ -13,9 +13,12 @@ from relay.backend.native.loops.views import View, new_output
 from relay.backend.native.memory.representation import SIZES, scalar
 from relay.ir.expr import constant
 from relay.ir.type import TensorType
+from relay.op.reduce import Sum
 
 PRECISIONS = {"float32": "s", "float64": "d"}
 """How the names of LAPACK's routines begin."""
+SHORT_SUM = 64
+"""Terms that are added up one after the other."""
 POLL_ITERATIONS = 1 << 16
 """Iterations of a long loop after which it looks whether the call has been interrupted."""
 
@@ -164,6 +167,21 @@ class Builder(ValueBuilder):
     ) -> Sequence[ir.Value]:
         """Run `body(index, totals)` for every index of a shape, which returns the next totals."""
         return self.for_each(sizes, totals, body) if sizes else body((), totals)
+
+    def add_up(
+        self, sizes: Sequence[ir.Index], zero: ir.Value, term: Callable[[tuple[ir.Index, ...]], ir.Value]
+    ) -> ir.Value:
+        """The sum of `term(index)` for all indices of a shape; of many terms in blocks, as `sum`."""
+        if not sizes:
+            return self.add(zero, term(()))
+        counts = [n for n in sizes if isinstance(n, int)]
+        is_short = len(counts) == len(sizes) and prod(counts) <= SHORT_SUM
+        adding: Any = None if is_short else Sum()
+        (total,) = self.for_each(
+            sizes, [zero], lambda index, totals: [self.add(totals[0], term(index))],
+            reduction=adding,
+        )  # fmt: skip
+        return total
 
     def fill(self, out: Any, element: Callable[[tuple[ir.Index, ...]], ir.Value]) -> None:
         """Write `element(index)` to each index of a tensor, in any order."""
