@@ -85,6 +85,9 @@ def __getattr__(name: str) -> object:
     except AttributeError:
         said = import_module("relay.op.namespace").missing_attribute("relay", name, __dir__())
         raise AttributeError(said) from None
+    if callable(found) and not isinstance(found, type):
+        found = import_module("relay.op.namespace").public_function(found, name)
+        setattr(import_module(module), attribute, found)
     globals()[name] = found
     return found
 

@@ -1,8 +1,11 @@
 """Modules, scope builder, fresh names, spans from Python."""
 
 import copy
+import inspect
 import pickle
+import re
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 
@@ -227,6 +230,28 @@ def test_a_name_that_is_nearly_right_is_suggested():
     ):  # fmt: skip
         with pytest.raises(AttributeError, match=f"has no attribute '{name}'; did you mean `{near}`"):
             getattr(owner, name)
+
+
+def test_every_public_function_names_an_argument_that_it_lacks():
+    count = 0
+    for module in (relay, relay.optim, relay.training):
+        for name in module.__all__:
+            function = getattr(module, name)
+            if not isinstance(function, FunctionType):
+                continue
+            signature = inspect.signature(function)
+            assert pickle.loads(pickle.dumps(function)) is function
+            if all(p.kind is not p.VAR_KEYWORD for p in signature.parameters.values()):
+                count += 1
+                with pytest.raises(RelayError, match=f"{name}` has no argument `no_such_argument`"):
+                    function(no_such_argument=1)
+    assert count > 60
+    for call, near in (
+        (lambda: relay.optim.adam(lr=0.1), "here it is `learning_rate`"),
+        (lambda: relay.build(None, targt="llvm"), "did you mean `target`?"),
+    ):
+        with pytest.raises(RelayError, match=re.escape(near)):
+            call()
 
 
 def test_nodes_built_here_have_this_line():

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Iterable
 from functools import cache
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from relay.diagnostic import did_you_mean
@@ -46,6 +46,20 @@ def install() -> None:
         parent, _, name = path.rpartition(".")
         # Set at once and not on demand: a file such as `op/nn/dense.py` would stand in its builder's place.
         setattr(_namespace(parent) if parent else sys.modules["relay.op"], name, find(path))
+
+
+def public_function(value: Any, name: str) -> Any:
+    """Return a function as its callers see it, with a near name for an argument that it does not take.
+
+    It takes the function's place in the module that defines it, so that it can be pickled; other values stay.
+    """
+    if not isinstance(value, FunctionType) or hasattr(value, "__wrapped__"):
+        return value
+    home = sys.modules.get(value.__module__)
+    clear = clear_arguments(value, name)
+    if getattr(home, value.__name__, None) is value:
+        setattr(home, value.__name__, clear)
+    return clear
 
 
 def near_name(name: str, known: Iterable[str]) -> str:

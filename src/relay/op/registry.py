@@ -95,6 +95,7 @@ _default_instances: dict[type[Operator], Operator] = {}
 OTHER_NAMES = {
     "dim": ("axis", "axes"), "dims": ("axes", "axis"), "size": ("newshape", "shape"), "eps": ("epsilon",),
     "p": ("rate",), "negative_slope": ("alpha",), "num_classes": ("depth",),
+    "lr": ("learning_rate",), "betas": ("beta1",),
 }  # fmt: skip
 """What other libraries call attributes, where the spelling is not near enough."""
 

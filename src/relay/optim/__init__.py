@@ -4,7 +4,7 @@
 >>> step = relay.optim.train_step(loss, rule)
 """
 
-from relay.op.namespace import missing_attribute
+from relay.op.namespace import missing_attribute, public_function
 from relay.optim.adafactor import adafactor
 from relay.optim.adam import adam, adamw, lamb
 from relay.optim.around import accumulated, averaged, clipped, global_norm
@@ -48,3 +48,5 @@ __all__ = [
     "train_step",
     "warmup",
 ]
+
+globals().update({name: public_function(globals()[name], f"optim.{name}") for name in __all__})

@@ -6,7 +6,7 @@ arithmetic, and its state on disk.
 >>> state, step = relay.training.restore_state("run")
 """
 
-from relay.op.namespace import missing_attribute
+from relay.op.namespace import missing_attribute, public_function
 from relay.training.initial import (
     kaiming_normal,
     kaiming_uniform,
@@ -44,3 +44,5 @@ __all__ = [
     "xavier_normal",
     "xavier_uniform",
 ]
+
+globals().update({name: public_function(globals()[name], f"training.{name}") for name in __all__})
