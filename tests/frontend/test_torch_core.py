@@ -91,6 +91,11 @@ def test_operators_of_the_table_are_core_and_have_no_conversion():
     assert not [n for n in ABSENT if registry.find(CORE[n]) is not None]
 
 
+def test_the_page_says_how_many_there_are():
+    numbers = f"{len(CORE)} overloads of {len({n.partition('.')[0] for n in CORE})} names in 2.13"
+    assert numbers in (ROOT / "docs" / "pytorch.md").read_text()
+
+
 def test_what_is_left_out_is_refused():
     with pytest.raises(RelayError, match="torch-unsupported"):
         from_pytorch(Calling(lambda x: x + torch.rand(3)), (torch.ones(3),))

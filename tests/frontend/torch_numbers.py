@@ -326,6 +326,28 @@ REDUCTION = [
         torch.tensor([[1.0, nan, 2.0, nan], [3.0, 1.0, 2.0, 0.0]]),
     ),
     ("unique", lambda x: torch.unique(x, return_inverse=True, return_counts=True), i(3, 4)),
+    (
+        "unique parts",
+        lambda x: (
+            torch.unique(x, True, True, True, dim=0),
+            torch.unique(x, True, True, True, dim=1),
+            torch.unique(x.float() - 1, dim=2),
+            torch.unique(x > 1, dim=0),
+        ),
+        i(5, 3, 2) % 2,
+    ),
+    (
+        "unique_consecutive",
+        lambda x, none: (
+            torch.unique_consecutive(x, True, True),
+            torch.unique_consecutive(x, True, True, dim=1),
+            torch.unique_consecutive(x),
+            torch.unique_consecutive(none, True, True),
+            torch.unique_consecutive(x.float() / 0),
+        ),
+        i(2, 7) % 2,
+        i(0),
+    ),
     ("unique alone", torch.unique, i(3, 4)),
     ("unique of floats", torch.unique, torch.tensor([2.5, -1.0, 2.5])),
     ("unique and places", lambda x: torch.unique(x, return_inverse=True), i(3, 4)),

@@ -4,12 +4,14 @@ from typing import Any
 
 import numpy as np
 
+from relay.frontend.rounds import Round, rounds
 from relay.frontend.slices import sliced
-from relay.frontend.support import ascribed, cast
+from relay.frontend.support import ascribed, cast, merged, sizes_as_value
+from relay.frontend.torch.arrange import rolled
 from relay.frontend.torch.node import Node
 from relay.frontend.torch.registry import converts
 from relay.frontend.torch.support import axis_of
-from relay.frontend.value import Value, call, constant
+from relay.frontend.value import Value, call, constant, fields
 
 
 @converts("aten.sort")
@@ -116,3 +118,62 @@ def bincount(node: Node, x: Value, weights: Value | None = None, least: int = 0)
     added = one if weights is None else cast(weights, node.dtype)
     found = call("scatter_nd", zeros, call("expand_dims", places, axis=0), added, mode="add")
     return ascribed(found, node.shape)
+
+
+def split_groups(x: Value, is_new: Value, axis: int) -> tuple[Value, Value, Value]:
+    """Return the first part of each group along an axis, the group of each part, and the sizes of groups."""
+    first = call("reshape", cast(call("argwhere", is_new), "int64"), newshape=(-1,))
+    inverse = call("cumsum", cast(is_new, "int64"), axis=0) - 1
+    size = call(
+        "sum", call("full_like", cast(is_new, "int64"), constant(1, "int64")), axis=(0,), keepdims=True
+    )
+    ends = call("concatenate", (first, size), axis=0)
+    counts = call("strided_slice", ends, begin=(1,), end=(np.iinfo("int64").max,)) - first
+    return call("take", x, first, axis=axis), inverse, counts
+
+
+@converts("aten.unique_consecutive")
+def unique_consecutive(
+    node: Node, x: Value, inverse: bool = False, counts: bool = False, dim: int | None = None
+) -> Any:
+    """Return the first of each run of equal elements, the run of each element, and the lengths of runs."""
+    parts = call("reshape", x, newshape=(-1,)) if dim is None else x
+    axis = 0 if dim is None else axis_of(dim, x.rank)
+    others = tuple([a for a in range(parts.rank) if a != axis])
+    differs = call("not_equal", parts, rolled(parts, 1, axis))
+    differs = call("any", differs, axis=others) if others else differs
+    at = call("cumsum", call("full_like", cast(differs, "int64"), constant(1, "int64")), axis=0)
+    firsts, groups, sizes = split_groups(parts, call("logical_or", differs, call("equal", at, 1)), axis)
+    if dim is None:
+        groups = call("reshape", groups, newshape=x.sizes())
+    return firsts, groups if inverse else None, sizes if counts else None
+
+
+@converts("aten.unique_dim")
+def unique_dim(
+    node: Node, x: Value, dim: int, in_order: bool = True, inverse: bool = False, counts: bool = False
+) -> Any:
+    """Return the distinct parts along an axis in order, the place of each part among them, and their counts.
+
+    Parts are ranked by their first elements, then by the next ones among parts with equal ranks.
+    """
+    axis = axis_of(dim, x.rank)
+    order = (axis, *[a for a in range(x.rank) if a != axis])
+    rows = merged(call("transpose", x, axes=order), 1)
+    codes = call("unique", call("reshape", orderable(rows), newshape=(-1,)))[2]
+    codes = call("reshape", cast(codes, "int64"), newshape=rows.sizes())
+
+    def turn(i: Value, before: list[Value]) -> Round:
+        rank, codes = before
+        pairs = rank * call("ndarray_size", codes, dtype="int64") + call("take", codes, i, axis=1)
+        return Round([], [cast(call("unique", pairs)[2], "int64"), codes])
+
+    count = call("take", sizes_as_value(rows), constant(1, "int64"), axis=0)
+    zeros = call("sum", codes, axis=(1,)) * 0
+    rank = rounds(turn, [zeros, codes], count, lambda parts: parts)[0]
+    _, first, places, _, sizes = fields(call("unique", rank, return_counts=True))
+    return (
+        call("take", x, first, axis=axis),
+        cast(places, "int64") if inverse else None,
+        cast(sizes, "int64") if counts else None,
+    )
