@@ -131,20 +131,21 @@ EXPONENT = {"float32": 104.0, "float64": 1200.0}
 """Where a product is the argument of an exponential: as many units as it has, up to 104 and 745, and half as
 many more of a second rounding."""
 
-# Derivatives are as exact as the greater of the two terms that cancel next to their zero.
-pointwise("nn.gelu", lambda x: x * below(x), lambda x: below(x) + x * bell(x), slope_scale=below,
+# Derivatives of float64 are as exact as the greater of the two terms that cancel next to their zero.
+pointwise("nn.gelu", lambda x: x * below(x), lambda x: below(x) + x * bell(x), slope_scale={"float64": below},
           at=[GELU_ZERO, -6, -8, -10, -13, -14, -37, -38],
           ulps={"float32": NDTR32, "float64": 24.0}, slope_ulps=EXPONENT)  # fmt: skip
-pointwise("nn.gelu", gelu_tanh, gelu_tanh_slope, slope_scale=gelu_tanh_share, at=[TANH_ZERO, -5, -7, 5],
-          ulps=EXPONENT, slope_ulps=EXPONENT, approximate="tanh")  # fmt: skip
-pointwise("nn.silu", lambda x: x * logistic(x), silu_slope, slope_scale=logistic, at=[SILU_ZERO])
+pointwise("nn.gelu", gelu_tanh, gelu_tanh_slope, slope_scale={"float64": gelu_tanh_share},
+          at=[TANH_ZERO, -5, -7, 5], ulps=EXPONENT, slope_ulps=EXPONENT, approximate="tanh")  # fmt: skip
+pointwise("nn.silu", lambda x: x * logistic(x), silu_slope, slope_scale={"float64": logistic}, at=[SILU_ZERO])
 pointwise("nn.silu", lambda x: x * logistic(1.75 * x), lambda x: silu_slope(1.75 * x),
-          slope_scale=lambda x: logistic(1.75 * x), at=[SILU_ZERO / 1.75],
+          slope_scale={"float64": lambda x: logistic(1.75 * x)}, at=[SILU_ZERO / 1.75],
           ulps=EXPONENT, slope_ulps=EXPONENT, alpha=1.75)  # fmt: skip
 pointwise("nn.softplus", lambda x: mp.log1p(mp.exp(x)) if x < 400 else x + mp.exp(-x), logistic)
 pointwise("nn.softplus", lambda x: mp.log1p(mp.exp(4 * x)) / 4 if x < 100 else x + mp.exp(-4 * x) / 4,
           lambda x: logistic(4 * x), beta=4.0)  # fmt: skip
-pointwise("nn.mish", lambda x: x * mish_share(x), mish_slope, slope_scale=mish_share, at=[MISH_ZERO])
+pointwise("nn.mish", lambda x: x * mish_share(x), mish_slope, slope_scale={"float64": mish_share},
+          at=[MISH_ZERO])  # fmt: skip
 for name, slope, depth, rate, attrs in (
     ("nn.elu", 1.0, 1.0, 1.0, {}),
     ("nn.elu", 1.0, 0.5, 1.0, {"alpha": 0.5}),

@@ -30,7 +30,7 @@ def pointwise(
     dtypes: Iterable[str] = DTYPES,
     ulps: float | Mapping[str, float] = ULPS,
     slope_ulps: float | Mapping[str, float] = ULPS,
-    slope_scale: Formula | None = None,
+    slope_scale: Mapping[str, Formula] | None = None,
     operands: int = 1,
     **attrs: Any,
 ) -> None:
@@ -42,18 +42,15 @@ def pointwise(
     of each formula; one of several is compared if there is an `at_infinity`, its derivatives are not.
     `at_zero` gives values where an operand is 0 of either sign; it and the `at_infinity` of several are given
     Python's floats.  Of narrow floats, derivatives by several operands are compared in the long run only, as
-    machine code computes them in float32.  Bounds may differ by dtype; `slope_scale` is the size that
-    derivatives are rounded relative to where their terms cancel.
+    machine code computes them in float32.  Bounds may differ by dtype; `slope_scale` gives the
+    sizes by dtype that derivatives are rounded relative to where their terms cancel.
     """
 
     def cases(long: bool) -> Iterator[Case]:
         for dtype in dtypes:
             points = (line(dtype, at, long),) if operands == 1 else plane(dtype, at, long)
-            scales = (
-                None
-                if slope_scale is None
-                else _computed(slope_scale, points, at_infinity, None, is_slope=True)
-            )
+            size = None if slope_scale is None else slope_scale.get(dtype)
+            scales = None if size is None else _computed(size, points, at_infinity, None, is_slope=True)
             yield Case(
                 points,
                 _computed(value, points, at_infinity, at_zero, is_slope=False),

@@ -5,9 +5,12 @@ They are computed in float32 or wider and rounded once.
 
 import math
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
+
+import numpy as _np
 
 from relay.ir.expr import Expr
+from relay.ir.type import DType
 from relay.op.base import FLOATING, Array, Numpy, sample
 from relay.op.conversion import accumulator, accumulator_name, through_float64
 from relay.op.derivative import const_like, tensor_type, times
@@ -56,6 +59,56 @@ def _add(*terms: Expr) -> Expr:
     return found
 
 
+class Zero(NamedTuple):
+    """A zero of a slope, and `slope / (x - place)` around it: a polynomial of `x - place` for float32.
+
+    The polynomial is `mpmath.chebyfit`, with an error below 0.02 units in the last place.
+    """
+
+    place: float
+    reach: float
+    """Distance from the zero up to which the polynomial holds."""
+    factors: tuple[float, ...]
+    """Coefficients, that of the highest power first."""
+
+
+GELU_ZERO = Zero(-0.7517915246935645, 0.375, (
+    -0.0007180758914, -0.002181322346, 0.004536423836, 0.0194155645, -0.01477141288,
+    -0.1140079948, -0.01819967755, 0.3882849805, 0.4314939923,
+))  # fmt: skip
+TANH_ZERO = Zero(-0.7524614220710163, 0.375, (
+    -0.0008891643598, -0.002341488189, 0.005257056146, 0.01967381495, -0.01661917254,
+    -0.1139441525, -0.01578285516, 0.3875184427, 0.430400091,
+))  # fmt: skip
+SILU_ZERO = Zero(-1.2784645427610737, 0.5, (
+    -4.23852593e-5, 0.0001694746102, 0.000798789184, 0.0001296420293, -0.0066066074,
+    -0.01522286371, 0.01887481456, 0.1466488009, 0.2178117057,
+))  # fmt: skip
+MISH_ZERO = Zero(-1.1924312145154952, 0.375, (
+    0.0002365401054, 0.0009754211747, 0.001094257966, -0.003359129847, -0.01582119888,
+    -0.02027188407, 0.04190782181, 0.2047312647, 0.266947914,
+))  # fmt: skip
+
+
+def _exact_at_zero(slope: Expr, x: Expr, dtype: DType, zero: Zero, rate: float = 1.0) -> Expr:
+    """Return the slope at `rate * x`; next to its zero, where its terms cancel, by the polynomial.
+
+    Dtypes wider than float32 keep the slope.
+    """
+    if computing_dtype(dtype) != "float32" or abs(zero.place) >= 1e30 * abs(rate):
+        return slope
+    place = zero.place / rate
+    high = float(_np.float32(place))
+    away = apply("subtract", x, scalar(high, "float32"))
+    away = apply("subtract", away, scalar(place - high, "float32"))
+    away = away if rate == 1 else times(away, scalar(rate, "float32"))
+    near = _held_to(zero.reach, away)
+    factor: Expr = scalar(zero.factors[0], "float32")
+    for value in zero.factors[1:]:
+        factor = _add(times(factor, near), scalar(value, "float32"))
+    return apply("where", apply("equal", near, away), times(near, factor), slope)
+
+
 @operator("nn.gelu")
 class Gelu(LinearUnit):
     """`x` times the probability that a normal number is below it; `approximate="tanh"` has a cheaper form.
@@ -94,13 +147,15 @@ class Gelu(LinearUnit):
             held = _held_to(GATE_END, x)
             bell = apply("exp", times(times(held, held), scalar(-0.5, wide)))
             rise = times(times(held, bell), scalar(1 / math.sqrt(2 * math.pi), wide))
-            return (narrowed(_add(apply("ndtr", x), rise), dtype),)
+            slope = _add(apply("ndtr", x), rise)
+            return (narrowed(_exact_at_zero(slope, x, dtype, GELU_ZERO), dtype),)
         x = _held_to(30.0, x)
-        slope, third = (scalar(v * math.sqrt(8 / math.pi), wide) for v in (1, CUBE))
+        first, third = (scalar(v * math.sqrt(8 / math.pi), wide) for v in (1, CUBE))
         bend = times(third, times(x, x))
-        inner, rise = times(x, apply("add", slope, bend)), apply("add", slope, times(scalar(3, wide), bend))
+        inner, rise = times(x, _add(first, bend)), _add(first, times(scalar(3, wide), bend))
         share, rest = apply("sigmoid", inner), apply("sigmoid", apply("negative", inner))
-        return (narrowed(times(share, _add(scalar(1, wide), times(times(rest, x), rise))), dtype),)
+        slope = times(share, _add(scalar(1, wide), times(times(rest, x), rise)))
+        return (narrowed(_exact_at_zero(slope, x, dtype, TANH_ZERO), dtype),)
 
 
 @operator("nn.silu")
@@ -127,10 +182,11 @@ class Silu(LinearUnit):
     def partials(self, y: Expr, data: Expr) -> tuple[Expr]:
         """`s * (1 + alpha * x * (1 - s))` with the sigmoid `s`; `1 - s` is that of `-alpha * x`."""
         dtype = tensor_type(data).dtype
-        wide = computing_dtype(dtype)
-        inner = _held_to(GATE_END, times(widened(data, dtype), scalar(self.alpha, wide)))
+        wide, x = computing_dtype(dtype), widened(data, dtype)
+        inner = _held_to(GATE_END, times(x, scalar(self.alpha, wide)))
         share, rest = apply("sigmoid", inner), apply("sigmoid", apply("negative", inner))
-        return (narrowed(times(share, _add(scalar(1, wide), times(inner, rest))), dtype),)
+        slope = times(share, _add(scalar(1, wide), times(inner, rest)))
+        return (narrowed(_exact_at_zero(slope, x, dtype, SILU_ZERO, self.alpha), dtype),)
 
 
 @operator("nn.softplus")
@@ -183,13 +239,28 @@ class Mish(LinearUnit):
         return b.multiply(x, b.divide(above, b.add(above, least)))
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr]:
-        """`t + x * (1 - t * t) * sigmoid(x)` with `t = tanh(s)`, `s = softplus(x)`; `1 - t * t` is
-        `2 * sigmoid(-2 * s) * (1 + t)`.
+        """`w / d ** 2` below 0, otherwise 1 more, with polynomials `w` and `d` in `e = exp(-abs(x))`.
+
+        Below 0, `d = e * (e + 2) + 2` and `w = e * (4 + 4 * x + e * (6 + 4 * x + e * (4 + e)))`; otherwise
+        `d = 1 + e * (2 + 2 * e)` and `w = e * e * (4 * x - 2 + e * (4 * x - 4 - 4 * e))`.
         """
-        grown = apply("nn.softplus", data)
-        t, share = apply("tanh", grown), apply("sigmoid", times(const_like(-2, data), grown))
-        bend = times(times(const_like(2, data), share), apply("add", const_like(1, data), t))
-        return (_add(t, times(times(_held_to(GATE_END, data), bend), apply("sigmoid", data))),)
+        dtype = tensor_type(data).dtype
+        wide, x = computing_dtype(dtype), widened(data, dtype)
+        one, two, four, six = (scalar(v, wide) for v in (1, 2, 4, 6))
+        held = _held_to(GATE_END, x)
+        is_below = apply("less", held, scalar(0, wide))
+        e = apply("exp", apply("where", is_below, held, apply("negative", held)))
+        line, twice = times(four, held), _add(e, e)
+        below = times(e, _add(four, line, times(e, _add(six, line, times(e, _add(four, e))))))
+        last = apply("subtract", apply("subtract", line, four), _add(twice, twice))
+        above = times(times(e, e), _add(apply("subtract", line, two), times(e, last)))
+        share = apply("where", is_below, below, above)
+        least = apply(
+            "where", is_below, _add(times(e, _add(e, two)), two), _add(one, times(e, _add(two, twice)))
+        )
+        start = apply("where", is_below, scalar(0, wide), one)
+        slope = _add(start, apply("divide", share, times(least, least)))
+        return (narrowed(_exact_at_zero(slope, x, dtype, MISH_ZERO), dtype),)
 
 
 @family
