@@ -2,13 +2,14 @@
 
 import sys
 from collections.abc import Sequence
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import BinaryIO
 
 from relay.diagnostic import Report, fail
 from relay.ir.expr import RelayExpr
 from relay.ir.module import IRModule
-from relay.text.files import as_text, read_file, write_atomically
+from relay.text.files import as_text, read_file, read_up_to, write_atomically
 
 STDIN = "-"
 COMPILED = ".rlo"
@@ -37,12 +38,22 @@ def programs(names: Sequence[str], kinds: tuple[str, ...] = PROGRAMS) -> list[st
 
 
 def read_bytes(name: str, most: int | None = None) -> bytes:
-    """The whole of a file, or of standard input for `-`, or so many bytes of a file (`cannot-read`)."""
+    """The whole of a file, or of standard input for `-`, or at most so many bytes of it (`cannot-read`)."""
     if name == STDIN:
         if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] (it was closed: `<&-`)
             fail("cannot-read", "there is no standard input", hint="name a file, or pipe something in")
-        return sys.stdin.buffer.read()
+        return sys.stdin.buffer.read() if most is None else read_up_to(sys.stdin.buffer, most)
     return read_file(name, most)
+
+
+def mapped_bytes(name: str) -> memoryview:
+    """The bytes of a file, which are read as they are used; those of a pipe are read now (`cannot-read`)."""
+    path = Path(name)
+    if name == STDIN or not path.is_file() or not path.stat().st_size:
+        return memoryview(read_bytes(name))
+    read_bytes(name, 0)
+    with path.open("rb") as file:
+        return memoryview(mmap(file.fileno(), 0, access=ACCESS_READ))
 
 
 def read_text(name: str) -> str:

@@ -1,6 +1,7 @@
 """What a program is run on: literals, files of arrays, standard input."""
 
 import io
+import json
 import math
 import re
 import zipfile
@@ -8,18 +9,19 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import partial
+from functools import cache, partial
 from typing import Any, BinaryIO, NoReturn, cast
 
 import click
 import numpy as np
 
-from relay.cli.files import STDIN, display_name, read_bytes, read_text
-from relay.diagnostic import Diagnostic, RelayError, did_you_mean, fail
+from relay.cli.files import STDIN, display_name, mapped_bytes, read_bytes, read_text
+from relay.diagnostic import Diagnostic, RelayError, Span, did_you_mean, fail
 from relay.ir.dtype import canonical, to_numpy
-from relay.ir.expr import Function
+from relay.ir.expr import Function, Var
 from relay.ir.module import IRModule
-from relay.text.param_dict import load_param_dict
+from relay.ir.type import TensorType
+from relay.text.param_dict import unread_params
 
 NAMED = re.compile(r'%?("(?P<quoted>[^"]+)"|(?P<plain>[A-Za-z_][\w./]*))\s*=(?!=)\s*(?P<value>.*)', re.DOTALL)
 ARRAY_FILES = (".npy", ".npz", ".safetensors", ".params")
@@ -54,6 +56,23 @@ class Input:
     def array(self) -> np.ndarray[Any, Any] | None:
         """The array, read now if it is in a file."""
         return self.stored.read() if isinstance(self.stored, Unread) else self.stored
+
+    def array_for(self, p: Var, span: Span | None = None) -> np.ndarray[Any, Any] | None:
+        """The array for a parameter, which is read only if it is not larger than that (`shape-mismatch`)."""
+        if self.shape is not None:
+            check_size(self.shape, p, self.origin, span)
+        return self.array
+
+
+def check_size(shape: tuple[int, ...], p: Var, origin: str, span: Span | None = None) -> None:
+    """Demand that an array, yet to be read, is not larger than the parameter it is for (`shape-mismatch`)."""
+    t = p.type_annotation
+    if not isinstance(t, TensorType) or not isinstance(t.shape, tuple):
+        return
+    sizes = [d for d in t.shape if isinstance(d, int)]
+    if len(sizes) == len(t.shape) and math.prod(shape) > math.prod(sizes):
+        message = f"`{origin}` has the shape {shape}, and the parameter `%{p.name_hint}` the type {t}"
+        fail("shape-mismatch", message, span or p.span, hint="it is not read: give an array of that shape")
 
 
 Given = Input | dict[str, Input]
@@ -169,9 +188,10 @@ def one(given: Given, source: str, name: str) -> Input:
 def read(arg: str) -> Given:
     """What one argument of the command line stands for."""
     if arg == STDIN:
-        data = read_bytes(STDIN)
-        if data.startswith(NPY_MAGIC):
-            return Input("<stdin>", read_npy(data, STDIN))
+        start = read_bytes(STDIN, HEADER_BYTES)
+        if start.startswith(NPY_MAGIC):
+            return Input("<stdin>", unread_npy(STDIN, start))
+        data = start + read_bytes(STDIN)
         if data.startswith(ZIP_MAGIC):
             return read_npz(data, STDIN)
         try:
@@ -179,7 +199,7 @@ def read(arg: str) -> Given:
         except UnicodeDecodeError:
             fail("bad-array-file", "standard input is neither text nor a .npy or .npz file")
     if arg.endswith(".npy"):
-        return Input(arg, unread_npy(arg))
+        return Input(arg, unread_npy(arg, read_bytes(arg, HEADER_BYTES)))
     if arg.endswith((".npz", ".safetensors", ".params")):
         return read_weights(arg)
     if arg.endswith(".json"):
@@ -192,7 +212,10 @@ def read_weights(name: str) -> dict[str, Input]:
     if name.endswith(".npz"):
         return read_npz(None, name)
     if name.endswith(".params"):
-        return {k: Input(f"{name}:{k}", a) for k, a in load_param_dict(read_bytes(name), name).items()}
+        return {
+            key: Input(f"{name}:{key}", Unread(shape, partial(_copied, read)))
+            for key, (shape, read) in unread_params(mapped_bytes(name), name).items()
+        }
     return read_safetensors(name)
 
 
@@ -202,9 +225,10 @@ def weights_of_main(mod: IRModule, name: str) -> dict[str, np.ndarray[Any, Any]]
     Warns of arrays that seem to be for a parameter that has none (`unused-weight`).
     """
     main = mod["main"]
-    names = [p.name_hint for p in main.params] if isinstance(main, Function) else []
+    params = {p.name_hint: p for p in main.params} if isinstance(main, Function) else {}
+    names = list(params)
     weights = read_weights(name)
-    arrays = {n: x.array for n, x in weights.items() if n in names}
+    arrays = {n: x.array_for(params[n]) for n, x in weights.items() if n in params}
     found = {n: array for n, array in arrays.items() if array is not None}
     if not found:
         message = f"`{name}` has no array with the name of a parameter of `@main`"
@@ -250,27 +274,42 @@ def read_npy(data: bytes, name: str, member: str = "") -> np.ndarray[Any, Any]:
     return as_tensor(array, where)
 
 
-def unread_npy(name: str) -> Unread:
-    """The array of an `.npy` file, whose header is read now (`cannot-read`, `bad-array-file`, …)."""
-    start = read_bytes(name, HEADER_BYTES)
+def unread_npy(name: str, start: bytes) -> Unread:
+    """The array of an `.npy` file, of which the header is in `start` (`bad-array-file`, `input-dtype`)."""
+    stream = io.BytesIO(start)
     try:
-        shape, _, _ = _header(io.BytesIO(start))
-    except Exception:  # reading all of it says what is wrong
-        shape = read_npy(read_bytes(name), name).shape
-    return Unread(shape, lambda: read_npy(read_bytes(name), name))
+        shape, promised, has_objects = _header(stream)
+    except Exception:  # NumPy says what is wrong
+        array = read_npy(start, name)
+        return Unread(array.shape, lambda: array)
+    end = stream.tell() + (0 if has_objects else promised)
+
+    @cache
+    def rest_of_stdin() -> bytes:
+        return read_bytes(STDIN, max(0, end - len(start)))
+
+    def read_now() -> np.ndarray[Any, Any]:
+        return read_npy(start + rest_of_stdin() if name == STDIN else read_bytes(name, end), name)
+
+    return Unread(shape, read_now)
 
 
 def _header(stream: BinaryIO) -> tuple[tuple[int, ...], int, bool]:
     """The shape that an `.npy` header says, the bytes of the data, and whether these are objects."""
-    read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-    shape, _, dtype = read_header[np.lib.format.read_magic(stream)](stream)
+    version = np.lib.format.read_magic(stream)
+    if version == (1, 0):
+        shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+    elif version in ((2, 0), (3, 0)):  # which differ in names of fields alone
+        shape, _, dtype = np.lib.format.read_array_header_2_0(stream)
+    else:
+        raise KeyError(version)
     return shape, math.prod(shape) * dtype.itemsize, dtype.hasobject
 
 
 def _check_size(data: bytes) -> None:
     """Refuse a header that promises more than the file has, before NumPy makes room for it."""
     stream = io.BytesIO(data)
-    with suppress(KeyError):  # a version of the format for names that are not Latin-1
+    with suppress(KeyError):  # a version of the format that NumPy refuses
         _, promised, has_objects = _header(stream)
         there = len(data) - stream.tell()
         if not has_objects and promised > there:
@@ -331,8 +370,9 @@ def read_npz(data: bytes | None, name: str) -> dict[str, Input]:
             key = member.removesuffix(".npy")
             try:
                 shape = _check_member(archive, member)
-            except (KeyError, EOFError):  # reading all of it says what is wrong
-                shape = read_npy(archive.read(member), name, key).shape
+            except (KeyError, EOFError):  # NumPy says what is wrong
+                with archive.open(member) as stream:
+                    shape = read_npy(stream.read(HEADER_BYTES), name, key).shape
             arrays[key] = Input(
                 f"{display_name(name)}:{key}", Unread(shape, partial(read_member, member, key))
             )
@@ -356,20 +396,34 @@ def npz_errors(name: str) -> Generator[None, None, None]:
 
 def read_safetensors(name: str) -> dict[str, Input]:
     """The tensors of a `.safetensors` file by name (`bad-array-file`)."""
-    from safetensors import SafetensorError, deserialize  # pyright: ignore[reportUnknownVariableType]
+    from safetensors import SafetensorError, deserialize, safe_open  # pyright: ignore[reportUnknownVariableType]
 
-    data = read_bytes(name)
+    content = mapped_bytes(name)
     try:
-        entries = deserialize(data)
+        if isinstance(content.obj, bytes):
+            deserialize(content.obj)
+        else:
+            with safe_open(name, "numpy"):
+                pass
     except SafetensorError as error:
         fail(
             "bad-array-file",
             f"`{name}` is not a valid .safetensors file: {_reason(error)}",
             hint="safetensors.numpy.save_file writes one",
         )
-    return {
-        key: Input(f"{name}:{key}", _tensor(entry, f"`{name}` (tensor `{key}`)")) for key, entry in entries
-    }
+    start = 8 + int.from_bytes(content[:8], "little")
+    entries: dict[str, Any] = json.loads(bytes(content[8:start]))
+    entries.pop("__metadata__", None)
+    arrays: dict[str, Input] = {}
+    for key, entry in entries.items():
+        reader = partial(_tensor, content[start:], entry, f"`{name}` (tensor `{key}`)")
+        arrays[key] = Input(f"{name}:{key}", Unread(tuple(entry["shape"]), reader))
+    return arrays
+
+
+def _copied(read: Callable[[], np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+    """An array of a file, apart from the file, which may change later."""
+    return read().copy()
 
 
 SAFETENSORS_DTYPES = {
@@ -391,8 +445,9 @@ SAFETENSORS_DTYPES = {
 }
 
 
-def _tensor(entry: Mapping[str, Any], where: str) -> np.ndarray[Any, Any]:
+def _tensor(content: memoryview, entry: Mapping[str, Any], where: str) -> np.ndarray[Any, Any]:
     dtype = SAFETENSORS_DTYPES.get(entry["dtype"])
     if dtype is None:
         fail("input-dtype", f"{where} is of {entry['dtype']}, which is not a dtype")
-    return np.frombuffer(entry["data"], to_numpy(dtype)).reshape(entry["shape"])
+    begin, end = entry["data_offsets"]
+    return np.frombuffer(bytes(content[begin:end]), to_numpy(dtype)).reshape(entry["shape"])

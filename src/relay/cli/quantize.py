@@ -4,13 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
-import numpy as np
 
 from relay.cli.files import read_module
-from relay.cli.inputs import read_weights, weights_of_main
+from relay.cli.inputs import Input, check_size, read_weights, weights_of_main
 from relay.cli.progress import progress
-from relay.diagnostic import did_you_mean, fail
-from relay.ir.expr import Function
+from relay.diagnostic import RelayError, did_you_mean, fail
+from relay.ir.expr import Function, Var
 from relay.ir.module import IRModule
 from relay.ir.type import TensorType
 
@@ -129,8 +128,7 @@ def examples_of(mod: IRModule, name: str, params: Mapping[str, Any]) -> list[dic
     """The inputs in a file (`calibration-input`)."""
     main = mod["main"]
     wanted = {p.name_hint: p for p in main.params} if isinstance(main, Function) else {}
-    arrays = {k: x.array for k, x in read_weights(name).items()}
-    given = {k: array for k, array in arrays.items() if array is not None}
+    given = read_weights(name)
     used = {k: v for k, v in given.items() if k in wanted and k not in params}
     missing = [k for k in wanted if k not in used and k not in params]
     if missing:
@@ -142,19 +140,33 @@ def examples_of(mod: IRModule, name: str, params: Mapping[str, Any]) -> list[dic
             message,
             hint=near or f"it has {holds}; weights go to --weights",
         )
-    counts = {k: stack_of(wanted[k].type_annotation, v) for k, v in used.items()}
+    counts = {k: stack_of(wanted[k].type_annotation, v.shape or ()) for k, v in used.items()}
     stacks = {c for c in counts.values() if c is not None}
     if len(stacks) > 1 or (stacks and None in counts.values()):
         each = ", ".join([f"`{k}` {v.shape}" for k, v in used.items()])
         message = f"the arrays of `{name}` are not one number of inputs: {each}"
         fail("calibration-input", message, hint="give all of them one more axis, of one size, or none")
+    arrays = {k: example_array(v, wanted[k], is_stack=counts[k] is not None) for k, v in used.items()}
     if not stacks:
-        return [used]
-    return [{k: v[i] for k, v in used.items()} for i in range(stacks.pop())]
+        return [arrays]
+    return [{k: v[i] for k, v in arrays.items()} for i in range(stacks.pop())]
 
 
-def stack_of(t: Any, array: np.ndarray[Any, Any]) -> int | None:
+def example_array(x: Input, p: Var, is_stack: bool) -> Any:
+    """The array of an input, or of many, read only if one is not larger than the parameter
+    (`calibration-input`).
+    """
+    shape = x.shape or ()
+    try:
+        check_size(shape[1:] if is_stack else shape, p, f"{x.origin}[0]" if is_stack else x.origin)
+    except RelayError as error:
+        first = error.diagnostics[0]
+        fail("calibration-input", first.message, first.span, hint=first.hint)
+    return x.array
+
+
+def stack_of(t: Any, shape: tuple[int, ...]) -> int | None:
     """How many inputs an array holds along an axis that the parameter has not; None if it is one."""
-    if isinstance(t, TensorType) and isinstance(t.shape, tuple) and array.ndim == len(t.shape) + 1:
-        return len(array)
+    if isinstance(t, TensorType) and isinstance(t.shape, tuple) and len(shape) == len(t.shape) + 1:
+        return shape[0]
     return None

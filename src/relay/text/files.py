@@ -12,19 +12,30 @@ from relay.diagnostic import did_you_mean, fail
 
 STAGED_SUFFIX = ".relay-part"
 """The end of the name of a file that is being written."""
+PART_BYTES = 1 << 22
+"""Bytes that are read at once where it is not known that a file has so many as are wanted."""
 
 
 def read_file(name: str, most: int | None = None) -> bytes:
     """The whole of a file, or its first bytes, at most so many (`cannot-read`)."""
     try:
         with Path(name).open("rb") as file:
-            return file.read() if most is None else file.read(most)
+            return file.read() if most is None else read_up_to(file, most)
     except FileNotFoundError:
         fail("cannot-read", f"there is no file `{name}`", hint=_nearest_file(Path(name)))
     except IsADirectoryError:
         fail("cannot-read", f"`{name}` is a directory", hint="name a file in it")
     except (OSError, ValueError) as error:  # ValueError: a null byte in the name
         fail("cannot-read", f"`{name}` cannot be read: {getattr(error, 'strerror', None) or error}")
+
+
+def read_up_to(file: BinaryIO, most: int) -> bytes:
+    """At most so many bytes of a file; memory is taken for those that it has, not for `most`."""
+    parts: list[bytes] = []
+    while most > 0 and (part := file.read(min(most, PART_BYTES))):
+        parts.append(part)
+        most -= len(part)
+    return b"".join(parts)
 
 
 def _nearest_file(path: Path) -> str:

@@ -8,6 +8,8 @@ Codes are those of DLPack; elements of less than a byte are packed, the first in
 
 import binascii
 from base64 import b64decode, b64encode
+from collections.abc import Callable
+from functools import partial
 from math import prod
 from struct import Struct
 from typing import Any, NoReturn
@@ -57,7 +59,7 @@ def packed(a: NDArray[Any], bits: int) -> bytes:
     return np.bitwise_or.reduce(raw << shifts, axis=1).astype(np.uint8).tobytes()
 
 
-def unpacked(data: bytes, count: int, dtype: str, bits: int) -> NDArray[Any]:
+def unpacked(data: memoryview, count: int, dtype: str, bits: int) -> NDArray[Any]:
     """The inverse of `packed`."""
     raw = np.frombuffer(data, np.uint8)
     shifts = np.arange(8 // bits, dtype=np.uint8) * bits
@@ -74,16 +76,18 @@ def _refuse_array(message: str, what: str = "an array") -> NoReturn:
 
 def read_array(blob: bytes) -> tuple[NDArray[Any], str]:
     """The array of a blob and its dtype (`bad-array`)."""
-    array, dtype, end = array_at(blob, 0)
+    shape, dtype, read, end = array_at(blob, 0)
     if end != len(blob):
-        _refuse_array(f"of shape {array.shape} is followed by {len(blob) - end} bytes that are not its own")
-    return array, dtype
+        _refuse_array(f"of shape {shape} is followed by {len(blob) - end} bytes that are not its own")
+    return read(), dtype
 
 
-def array_at(data: bytes, at: int, what: str = "an array") -> tuple[NDArray[Any], str, int]:
-    """The array of the blob that begins at a byte, its dtype, and where the blob ends (`bad-array`).
+def array_at(
+    data: bytes | memoryview, at: int, what: str = "an array"
+) -> tuple[tuple[int, ...], str, Callable[[], NDArray[Any]], int]:
+    """The shape and the dtype of the blob that begins at a byte, what reads its array, and where it ends.
 
-    `what` is what messages call it.
+    `what` is what messages call it (`bad-array`).
     """
     if len(data) - at < _HEAD.size:
         _refuse_array(f"is truncated: it has {len(data) - at} bytes", what)
@@ -101,11 +105,15 @@ def array_at(data: bytes, at: int, what: str = "an array") -> tuple[NDArray[Any]
     wanted = (count * bits + 7) // 8 if bits in (2, 4) else count * to_numpy(dtype).itemsize
     if count < 0 or wanted != length or len(data) < start + length:
         _refuse_array(f"of shape {tuple(shape)} has {len(data) - start} bytes of data, not {wanted}", what)
+    content = memoryview(data)[start : start + length]
+    return tuple(shape), dtype, partial(_elements, content, tuple(shape), dtype, bits), start + length
+
+
+def _elements(content: memoryview, shape: tuple[int, ...], dtype: str, bits: int) -> NDArray[Any]:
+    """The array in the data of a blob."""
     if bits in (2, 4):
-        array = unpacked(data[start : start + length], count, dtype, bits)
-    else:
-        array = np.frombuffer(data, to_numpy(dtype), count, start) if count else np.empty(0, to_numpy(dtype))
-    return array.reshape(shape), dtype, start + length
+        return unpacked(content, prod(shape), dtype, bits).reshape(shape)
+    return np.frombuffer(content, to_numpy(dtype)).reshape(shape)
 
 
 def encode(a: NDArray[Any], dtype: str) -> str:

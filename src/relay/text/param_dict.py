@@ -5,7 +5,7 @@ the UTF-8 bytes of each; all lengths are uint64), how many arrays there are, and
 (`relay.text.json_arrays`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from struct import Struct
 from typing import Any, NoReturn
 
@@ -45,7 +45,13 @@ def load_param_dict(data: bytes, file: str = "") -> dict[str, NDArray[Any]]:
     The arrays share the memory of `data` and cannot be written to.  `file` is the name of the file that
     messages say.
     """
-    data = bytes(data)
+    return {name: read() for name, (_, read) in unread_params(bytes(data), file).items()}
+
+
+def unread_params(
+    data: bytes | memoryview, file: str = ""
+) -> dict[str, tuple[tuple[int, ...], Callable[[], NDArray[Any]]]]:
+    """The shape of each array in the bytes of a file of parameters, and what reads it (`bad-array`)."""
     what = f"`{file}`" if file else "a file of parameters"
     if len(data) < _HEAD.size or _HEAD.unpack_from(data)[0] != MAGIC:
         _refuse_file(what, "does not start with the magic number of the format")
@@ -56,22 +62,23 @@ def load_param_dict(data: bytes, file: str = "") -> dict[str, NDArray[Any]]:
         if length > len(data) - at:
             _refuse_file(what, "ends within a name")
         try:
-            names.append(data[at : at + length].decode())
+            names.append(bytes(data[at : at + length]).decode())
         except UnicodeDecodeError:
             _refuse_file(what, "has a name that is not text")
         at += length
     arrays, at = _length_at(data, at, what)
     if arrays != len(names) or len(set(names)) < len(names):
         _refuse_file(what, f"has {len(set(names))} names for {arrays} arrays")
-    found: dict[str, NDArray[Any]] = {}
+    unread: dict[str, tuple[tuple[int, ...], Callable[[], NDArray[Any]]]] = {}
     for name in names:
-        found[name], _, at = array_at(data, at, f"the array `{name}` of {what}")
+        shape, _, read, at = array_at(data, at, f"the array `{name}` of {what}")
+        unread[name] = shape, read
     if at != len(data):
         _refuse_file(what, f"goes on for {len(data) - at} bytes after its last array")
-    return found
+    return unread
 
 
-def _length_at(data: bytes, at: int, what: str) -> tuple[int, int]:
+def _length_at(data: bytes | memoryview, at: int, what: str) -> tuple[int, int]:
     """A length, and where the next thing begins."""
     if len(data) - at < _LENGTH.size:
         _refuse_file(what, "is truncated")
