@@ -100,7 +100,7 @@ def test_an_array_larger_than_the_parameter_is_not_read(
 ) -> None:
     files_of(tmp_path, "big", np.zeros(1000, "float32"))
     standard_input(monkeypatch, (tmp_path / "big.npy").read_bytes())
-    for reader in ("read_npy", "_tensor", "_copied"):
+    for reader in ("read_npy", "_tensor", "_copy_of"):
         monkeypatch.setattr(inputs, reader, refuse)
     status, text = run(capsys, program, form.format(tmp_path / "big"))
     assert status == 1
@@ -167,9 +167,9 @@ def test_what_is_read_later_is_what_was_written(
         np.save(tmp_path / "a.npy", x)
         standard_input(monkeypatch, (tmp_path / "a.npy").read_bytes())
         for name in ("-", str(tmp_path / "a.npy")):
-            given = read(name)
-            assert isinstance(given, inputs.Input)
-            read_back += [given.array, given.array]
+            value = read(name)
+            assert isinstance(value, inputs.Input)
+            read_back += [value.array, value.array]
     for array in read_back:
         assert array is not None
         assert (array.dtype, array.shape, array.tolist()) == (x.dtype, x.shape, x.tolist())

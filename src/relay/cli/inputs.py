@@ -213,7 +213,7 @@ def read_weights(name: str) -> dict[str, Input]:
         return read_npz(None, name)
     if name.endswith(".params"):
         return {
-            key: Input(f"{name}:{key}", Unread(shape, partial(_copied, read)))
+            key: Input(f"{name}:{key}", Unread(shape, partial(_copy_of, read)))
             for key, (shape, read) in unread_params(mapped_bytes(name), name).items()
         }
     return read_safetensors(name)
@@ -421,7 +421,7 @@ def read_safetensors(name: str) -> dict[str, Input]:
     return arrays
 
 
-def _copied(read: Callable[[], np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+def _copy_of(read: Callable[[], np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
     """An array of a file, apart from the file, which may change later."""
     return read().copy()
 
