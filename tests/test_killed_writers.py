@@ -74,12 +74,17 @@ for n in range(20 * count):
     if n >= count and at_work:
         break
     before = last() if job == "state" else 0
+    begins, says = os.pipe()
     child = os.fork()
     if not child:
         try:
+            os.write(says, b".")
             write(before + 1)
         finally:
             os._exit(1)  # it ends only when it is killed
+    os.read(begins, 1)
+    os.close(begins)
+    os.close(says)
     time.sleep(random.uniform(0.001, 0.08))
     os.kill(child, signal.SIGKILL)
     assert os.waitpid(child, 0)[1] == signal.SIGKILL
