@@ -42,21 +42,23 @@ def shared_cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Pa
 
 
 @pytest.fixture(autouse=True)
-def _programs_are_compiled_once(
-    request: pytest.FixtureRequest, shared_cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def _programs_are_compiled_once(request: pytest.FixtureRequest, shared_cache: Path) -> Iterator[None]:
     """Give each program the code of earlier ones, and leave nothing in the user's cache.
 
     Tests that take `monkeypatch` may replace functions that generate code, and have no cache.
     """
     from relay.backend.native.runtime.kept_kernels import KeptKernels
 
-    if "monkeypatch" in inspect.signature(request.function).parameters:
-        monkeypatch.setenv("RELAY_CACHE", "off")
-        return
-    monkeypatch.setenv("RELAY_CACHE", str(shared_cache))
     own = KeptKernels.__init__
-    monkeypatch.setattr(KeptKernels, "__init__", lambda self, folder=None: own(self, folder or shared_cache))
+    with pytest.MonkeyPatch.context() as patch:
+        if "monkeypatch" in inspect.signature(request.function).parameters:
+            patch.setenv("RELAY_CACHE", "off")
+        else:
+            patch.setenv("RELAY_CACHE", str(shared_cache))
+            patch.setattr(
+                KeptKernels, "__init__", lambda self, folder=None: own(self, folder or shared_cache)
+            )
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -24,17 +24,17 @@ def build(i):
     text = KINDS[i % len(KINDS)].replace("SIZE", str(i % 7 + 1)).replace("NUMBER", str(i))
     relay.build(relay.parse(text), threads=1)
 
-def resident_kib():
+def kept_kib():
     gc.collect()
     lines = [line.split() for line in Path("/proc/self/status").read_text().splitlines()]
     return sum([int(words[1]) for words in lines if words[0] in ("RssAnon:", "VmSwap:")])
 
 for i in range(100):  # the allocator settles: the first hundred grow by 1 to 2 MiB
     build(i)
-before = resident_kib()
+before = kept_kib()
 for i in range(int(sys.argv[1])):
     build(100 + i)
-print(resident_kib() - before)
+print(kept_kib() - before)
 """
 
 
