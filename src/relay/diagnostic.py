@@ -169,7 +169,8 @@ class CallerSpan(Span):
         if name not in ("start", "end"):
             raise AttributeError(name)
         line, end_line, column, end_column = positions_of(self.code)[self.instruction // 2]
-        source = _python_sources[self.code.co_filename]
+        source = self.source
+        assert isinstance(source, PythonSource)
         if line is None or end_line is None or column is None or end_column is None:
             self.start = self.end = source.offset(line or self.code.co_firstlineno, 0)
         else:
@@ -181,7 +182,7 @@ class CallerSpan(Span):
         return Span, (self.source, self.start, self.end)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=1024)
 def positions_of(code: CodeType) -> list[tuple[int | None, int | None, int | None, int | None]]:
     """Return the first and last line and the first and last byte in them of each instruction."""
     return list(code.co_positions())
@@ -292,9 +293,16 @@ def readable(text: str) -> str:
 
 
 def _excerpt(span: Span, label: str) -> list[str]:
-    """The line of the span with carets under the range; long lines are cut around it."""
+    """The line of the span with carets under the range; long lines are cut around it.
+
+    Of a source whose text is not known there is the place alone.
+    """
     line, column = span.source.position(span.start)
     text = readable(span.source.line_text(line).replace("\t", " "))
+    margin = " " * len(str(line))
+    place = f"{margin}--> {span}" if column else f"{margin}--> {span.source.name}:{line}"
+    if isinstance(span.source, SourceName) and not text:
+        return [place, *([f"  = note: {label}"] if label else [])]
     indent = len(text) - len(text.lstrip()) + 1
     if isinstance(span.source, PythonSource) and span.start == span.end:
         column, length = indent, max(1, len(text.strip()))
@@ -304,9 +312,7 @@ def _excerpt(span: Span, label: str) -> list[str]:
         cut = max(0, column - 1 - WIDEST_EXCERPT // 3)
         text, column = text[cut : cut + WIDEST_EXCERPT], column - cut
         length = max(1, min(length, len(text) - column + 1))
-    margin = " " * len(str(line))
     carets = f"{margin} | {' ' * (column - 1)}{'^' * length} {label}".rstrip()
-    place = f"{margin}--> {span}" if column else f"{margin}--> {span.source.name}:{line}"
     return [place, f"{margin} |", f"{line} | {text}".rstrip(), carets]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import relay
+from relay.picture.data import Sources
 from relay.picture.graph import Graph
 from relay.picture.parts import MAX_CHILDREN
 from relay.picture.program import graph_of
@@ -203,3 +204,13 @@ def test_pages_hold_texts_that_look_like_scripts() -> None:
     assert "<script>alert" not in page
     assert "<b>" not in page
     assert "http" not in page.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "")
+
+
+def test_places_lie_inside_the_text_of_a_python_file_that_is_gone_or_shorter_now(tmp_path: Path) -> None:
+    file = tmp_path / "model.py"
+    file.write_text("# short\n")
+    for path, size in (("<string>", 0), (str(file), 8)):
+        x = eval(compile("\n\nrelay.var('x', 'float32')", path, "eval"))
+        sources = Sources()
+        assert sources.place(x.span) == (0, size, size)
+        assert len(sources.texts[0][1]) == size

@@ -39,13 +39,13 @@ class Sources:
         known = self.python.get(source)
         if known is None:
             known = self.python[source] = Source(source.name, "".join(linecache.getlines(source.name)))
-        line = min(span.line, len(known.starts))
+        starts, size = known.starts, len(known.text)
+        line, end_line = min(span.line, len(starts)), min(span.end_line, len(starts))
+        start = starts[line - 1]
         if span.start == span.end:
-            start = known.starts[line - 1]
             return Span(known, start, start + len(known.line_text(line)))
-        end_line = min(span.end_line, len(known.starts))
-        starts = known.starts
-        return Span(known, starts[line - 1] + span.column - 1, starts[end_line - 1] + span.end_column - 1)
+        end = starts[end_line - 1] + span.end_column - 1
+        return Span(known, min(start + span.column - 1, size), min(end, size))
 
 
 def page_data(graph: Graph) -> dict[str, Any]:
