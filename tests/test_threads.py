@@ -44,6 +44,7 @@ SAFE = {
         "registry": REGISTERED,
         "listeners": "entries by numbers that are given once; each thread enters and takes out its own",
         "builders": REGISTERED,
+        "_public_functions": "a cache; `setdefault` by a function is atomic, so all get one wrapper",
         "alias_of": REGISTERED,
         "_default_instances": "a cache of operators, which compare by value",
         "relations": REGISTERED,

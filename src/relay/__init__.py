@@ -85,7 +85,7 @@ def __getattr__(name: str) -> object:
     except AttributeError:
         said = import_module("relay.op.namespace").missing_attribute("relay", name, __dir__())
         raise AttributeError(said) from None
-    if callable(found) and not isinstance(found, type):
+    if not isinstance(found, type):  # a class needs no operators to be imported
         found = import_module("relay.op.namespace").public_function(found, name)
         setattr(import_module(module), attribute, found)
     globals()[name] = found

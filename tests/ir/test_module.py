@@ -254,6 +254,17 @@ def test_every_public_function_names_an_argument_that_it_lacks():
             call()
 
 
+def doubled(x):
+    return 2 * x
+
+
+def test_a_public_function_is_one_object_also_where_two_threads_meet_it_first():
+    raw = doubled
+    both = [relay.op.namespace.public_function(raw, "doubled") for _ in range(2)]
+    assert both[0] is both[1] is doubled
+    assert pickle.loads(pickle.dumps(both[1])) is doubled
+
+
 def test_nodes_built_here_have_this_line():
     here = caller_span()
     node = Var("x")
@@ -280,6 +291,14 @@ def test_nodes_built_here_have_the_columns_of_their_expression():
     )
     again = pickle.loads(pickle.dumps(Diagnostic("code", "message", tanh)))
     assert again.render() == Diagnostic("code", "message", tanh).render()
+
+
+def test_a_diagnostic_of_a_text_that_is_gone_has_the_place_alone():
+    for path in ("<string>", "<stdin>"):
+        x = eval(compile("\n\n(Var('x'))", path, "eval"))
+        diagnostic = Diagnostic("code", "message", x.span, "a label")
+        lines = diagnostic.render().splitlines()
+        assert lines[1:] == [f" --> {path}:3:2", "  = note: a label"]
 
 
 def test_a_span_may_be_given_by_line_and_column():

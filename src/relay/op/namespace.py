@@ -48,15 +48,19 @@ def install() -> None:
         setattr(_namespace(parent) if parent else sys.modules["relay.op"], name, find(path))
 
 
+_public_functions: dict[FunctionType, FunctionType] = {}
+
+
 def public_function(value: Any, name: str) -> Any:
     """Return a function as its callers see it, with a near name for an argument that it does not take.
 
-    It takes the function's place in the module that defines it, so that it can be pickled; other values stay.
+    It takes the function's place in the module that defines it, so that it can be pickled, and all threads
+    get the same one; other values stay.
     """
     if not isinstance(value, FunctionType) or hasattr(value, "__wrapped__"):
         return value
     home = sys.modules.get(value.__module__)
-    clear = clear_arguments(value, name)
+    clear = _public_functions.setdefault(value, clear_arguments(value, name))
     if getattr(home, value.__name__, None) is value:
         setattr(home, value.__name__, clear)
     return clear
