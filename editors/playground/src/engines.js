@@ -1,6 +1,7 @@
-// Who answers questions: the local server, or Python in a worker of this browser.  Both have `ask(request, {signal, log})`,
-// which gives an answer as `relay.playground.answers` describes it; `log` is told what the program writes, as it does, and a
-// signal stops what is running.  Both are made with `say`, which is told what the answers wait for.
+// Who answers questions: the local server, or Python in a worker of this browser.  Both have
+// `ask(request, {signal, log, say})`, which gives an answer as `relay.playground.answers` describes it; `log` is told what the
+// program writes, as it does, `say` what this answer waits for ("" if nothing), and a signal stops what is running.  Both are
+// made with a `say` for the page, which is told what any answer waits for.
 
 export class StoppedError extends Error {}
 
@@ -17,12 +18,16 @@ async function* eventsOf(stream) {
   const reader = stream.getReader()
   const decoder = new TextDecoder()
   let text = ""
-  for (;;) {
-    const {done, value} = await reader.read()
-    if (done) return
-    const lines = (text + decoder.decode(value, {stream: true})).split("\n")
-    text = lines.pop()
-    for (const line of lines) yield JSON.parse(line)
+  try {
+    for (;;) {
+      const {done, value} = await reader.read()
+      if (done) return
+      const lines = (text + decoder.decode(value, {stream: true})).split("\n")
+      text = lines.pop()
+      for (const line of lines) yield JSON.parse(line)
+    }
+  } finally {
+    reader.cancel().catch(() => {})
   }
 }
 
@@ -32,7 +37,14 @@ export class ServerEngine {
     this.say = say
   }
 
-  async ask(request, {signal, log} = {}) {
+  async ask(request, {signal, log, say} = {}) {
+    let state = ""
+    const tell = text => {
+      if (text === state) return
+      state = text
+      this.say(text)
+      say?.(text)
+    }
     try {
       const response = await fetch("ask", {
         method: "POST",
@@ -43,14 +55,15 @@ export class ServerEngine {
       if (!response.ok) return failed(`the server refused: ${(await response.text()).trim()}`, "reload the page")
       for await (const event of eventsOf(response.body)) {
         if (event.answer !== undefined) return event.answer
-        if (event.state !== undefined) this.say(event.state)
+        if (event.state !== undefined) tell(event.state)
         if (event.log !== undefined) log?.(event.log)
       }
       return failed("the server ended before it answered", "start `relay playground` again")
     } catch (error) {
-      this.say("")
       if (error.name === "AbortError") throw new StoppedError()
       return failed("the server does not answer", "start `relay playground` again")
+    } finally {
+      tell("")
     }
   }
 
@@ -64,16 +77,18 @@ export class BrowserEngine {
     this.start = start
     this.say = say
     this.worker = null
+    this.state = ""
     this.waiting = new Map()
     this.count = 0
   }
 
-  ask(request, {signal, log} = {}) {
+  ask(request, {signal, log, say} = {}) {
     if (signal?.aborted) return Promise.reject(new StoppedError())
     const worker = (this.worker ??= this.started())
     const id = ++this.count
     return new Promise((resolve, reject) => {
-      this.waiting.set(id, {resolve, reject, log})
+      this.waiting.set(id, {resolve, reject, log, say})
+      if (this.state) say?.(this.state)
       signal?.addEventListener("abort", () => this.waiting.has(id) && this.stop())
       worker.postMessage({id, request})
     })
@@ -90,12 +105,19 @@ export class BrowserEngine {
   }
 
   received({id, answer, log, state, failure}) {
-    if (state !== undefined) return this.say(state)
+    if (state !== undefined) return this.tell(state)
     if (failure !== undefined) return this.fail(failure)
     const one = this.waiting.get(id)
     if (log !== undefined) return one?.log?.(log)
     this.waiting.delete(id)
     one?.resolve(answer)
+  }
+
+  /** Say what all that are asked wait for: Python, which is loaded. */
+  tell(state) {
+    this.state = state
+    this.say(state)
+    for (const {say} of this.waiting.values()) say?.(state)
   }
 
   /** Answer all that wait with a fault; the next question starts Python again. */
@@ -119,6 +141,6 @@ export class BrowserEngine {
   close() {
     this.worker?.terminate()
     this.worker = null
-    this.say("")
+    this.tell("")
   }
 }

@@ -14,10 +14,7 @@ const CHECK_AFTER_MS = 200
 const DEFAULT_PIPELINE = "optimize"
 
 const startWorker = () => new Worker(new URL("engine.js", import.meta.url), {type: "module"})
-const say = text => {
-  byId("engine-state").textContent = text
-  running.wait(text)
-}
+const say = text => { byId("engine-state").textContent = text }
 const makers = {server: () => new ServerEngine(say), browser: () => new BrowserEngine(startWorker, say)}
 let engine = makers.server()
 const ask = (request, options) => engine.ask(request, options)

@@ -13,10 +13,12 @@ export class RunPanel {
     this.entries = []
     this.inputs = {}
     this.stopper = null
-    this.says = null
     byId("run").addEventListener("click", () => this.run())
     byId("stop").addEventListener("click", () => this.stopper?.abort())
-    byId("entry").addEventListener("change", () => this.showFields())
+    byId("entry").addEventListener("change", () => {
+      this.wanted = undefined
+      this.showFields()
+    })
   }
 
   entry() {
@@ -25,10 +27,10 @@ export class RunPanel {
 
   /**
    * What the program has to run, which changes as it is edited; inputs are kept by name.  While it has errors, the fields
-   * stay as they are, unless the program was just opened.
+   * stay as they are, unless the program was just opened and its definitions can be read.
    */
   offer(entries, hasErrors) {
-    if (hasErrors && this.wanted === undefined) return
+    if (hasErrors && (this.wanted === undefined || !entries.length)) return
     this.entries = entries
     const before = this.wanted ?? this.entry()
     const names = entries.map(e => e.name)
@@ -46,11 +48,6 @@ export class RunPanel {
     this.wanted = entry || "main"
     const parameters = Object.keys(inputs).map(name => ({name, type: ""}))
     this.offer([{name: this.wanted, parameters}], true)
-  }
-
-  /** Say what a run waits for; nothing if it runs. */
-  wait(state) {
-    if (this.says) this.says.textContent = state || RUNNING
   }
 
   showFields() {
@@ -79,16 +76,16 @@ export class RunPanel {
     const logged = element("pre", {class: "log"})
     const result = element("pre", {class: "value"})
     const says = element("p", {class: "status"}, RUNNING)
-    this.says = says
     byId("output").replaceChildren(says, logged, result)
     byId("run").disabled = true
     byId("stop").disabled = false
     const log = text => logged.append(text)
+    const say = state => { says.textContent = state || RUNNING }
     try {
       const request = {
         ask: "run", program: this.program(), entry: this.entry(), inputs: this.inputs, backend: byId("backend").value,
       }
-      const answer = await this.ask(request, {signal: this.stopper.signal, log})
+      const answer = await this.ask(request, {signal: this.stopper.signal, log, say})
       result.classList.toggle("failed", Boolean(answer.diagnostics))
       result.textContent = answer.diagnostics ? rendered(answer.diagnostics) : answer.text
       says.textContent = answer.diagnostics ? "failed" : `done in ${duration(answer.seconds)}`
@@ -97,7 +94,7 @@ export class RunPanel {
       if (!(error instanceof StoppedError)) throw error
       says.textContent = "stopped"
     } finally {
-      this.stopper = this.says = null
+      this.stopper = null
       byId("run").disabled = false
       byId("stop").disabled = true
     }

@@ -23,14 +23,14 @@ test("Python in the browser is started when it is first asked, once", async () =
   assert.equal(workers.length, 0)
   const log = []
   const first = engine.ask({ask: "run"}, {log: text => log.push(text)})
-  const second = engine.ask({ask: "check"})
+  const second = engine.ask({ask: "check"}, {say: text => log.push(text)})
   assert.equal(workers.length, 1)
   const [worker] = workers
   worker.reply({state: "loading Python…"})
   worker.reply({id: worker.sent[1].id, answer: {diagnostics: []}})
   worker.reply({id: worker.sent[0].id, log: "at 1\n"})
   worker.reply({id: worker.sent[0].id, answer: {text: "3"}})
-  assert.deepEqual([await first, await second, log], [{text: "3"}, {diagnostics: []}, ["at 1\n"]])
+  assert.deepEqual([await first, await second, log], [{text: "3"}, {diagnostics: []}, ["loading Python…", "at 1\n"]])
   assert.deepEqual(said, ["loading Python…"])
 })
 
@@ -93,6 +93,25 @@ test("what happens before the answer of the server is told in turn", async () =>
     assert.deepEqual(await engine.ask({ask: "run"}, {log: text => told.push(text)}), {text: "3"})
     assert.deepEqual(told, ["starting Python…", "", "größer 😀\n", "at 2\n"])
   }
+})
+
+test("only the question that waits is told so, and the page when none does any more", async () => {
+  const cut = [responseOf([{state: "starting Python…"}], 7), responseOf([{answer: {text: "3"}}], 100)]
+  globalThis.fetch = async () => cut.shift()
+  const said = {page: [], check: [], run: []}
+  const engine = new ServerEngine(text => said.page.push(text))
+  await Promise.all(["check", "run"].map(ask => engine.ask({ask}, {say: text => said[ask].push(text)})))
+  assert.deepEqual(said, {page: ["starting Python…", ""], check: ["starting Python…", ""], run: []})
+})
+
+test("the rest of a response is given up after the answer", async () => {
+  let isCancelled = false
+  globalThis.fetch = async () => new Response(new ReadableStream({
+    start: controller => controller.enqueue(new TextEncoder().encode('{"answer": {"text": "3"}}\n')),
+    cancel() { isCancelled = true },
+  }))
+  assert.deepEqual(await new ServerEngine(() => {}).ask({}), {text: "3"})
+  assert.ok(isCancelled)
 })
 
 test("a text is told before the program ends, and stays when it is stopped", async () => {

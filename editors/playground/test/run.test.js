@@ -58,18 +58,32 @@ test("what is opened replaces the inputs at once, also of a program with errors"
   assert.deepEqual(fields(), {})
 })
 
+test("an error of syntax leaves the inputs of what is opened, and checks leave the definition that is chosen", () => {
+  const panel = new RunPanel(null, () => "")
+  panel.prefill("", {x: "1"})
+  panel.offer([], true)
+  assert.deepEqual([fields(), panel.entry()], [{x: "1"}, "main"])
+
+  const other = {name: "other", parameters: []}
+  panel.offer([entry("x"), other], true)
+  elements.get("entry").value = "other"
+  elements.get("entry").handlers.change()
+  panel.offer([entry("x"), other], true)
+  assert.equal(panel.entry(), "other")
+  panel.offer([entry("x"), other], false)
+  assert.equal(panel.entry(), "other")
+})
+
 test("what a program writes is shown as it does, and stays when it is stopped", async () => {
-  const ask = async (request, {log}) => {
-    panel.wait("starting Python…")
+  const ask = async (request, {log, say}) => {
+    say("starting Python…")
     assert.match(elements.get("output").text, /^starting Python…/)
-    panel.wait("")
+    say("")
     log("at 1\n")
     assert.equal(elements.get("output").text, "running…at 1\n")
     throw new StoppedError()
   }
   const panel = new RunPanel(ask, () => "1")
   await panel.run()
-  assert.equal(elements.get("output").text, "stoppedat 1\n")
-  panel.wait("loading…")
   assert.equal(elements.get("output").text, "stoppedat 1\n")
 })

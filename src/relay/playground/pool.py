@@ -25,7 +25,7 @@ QUIET = {
 """The environment in which workers write no files, and libraries start few threads."""
 
 STARTING = "starting Python…"
-"""What the page shows while a worker starts."""
+"""The state that the page shows while a worker starts."""
 
 
 @dataclass(frozen=True, slots=True)
