@@ -8,9 +8,11 @@ import subprocess
 from functools import partial
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 import pytest
 
+from relay.serving.app import make_app, make_state
 from serving.test_server import DOUBLE, LONG, PROGRAMS, Server, exchange, in_hand, post, send
 
 pytestmark = pytest.mark.extras
@@ -119,6 +121,29 @@ CALLS = [
     ("POST", "/v2/models/double/generate", "only `infer`"),
     ("POST", "/v1/models/double:predict", "version 2 of the protocol"),
 ]
+
+
+@pytest.mark.parametrize("root", ["", "/below"])
+def test_an_application_below_a_path_answers_calls_of_other_dialects(root: str) -> None:
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    path = f"{root}/v2/models/stats"
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": path,
+        "root_path": root,
+        "query_string": b"",
+        "headers": [],
+    }
+    asyncio.run(make_app(make_state({}))(scope, receive, send))
+    assert (sent[0]["status"], json.loads(sent[1]["body"])["code"]) == (501, "unsupported")
 
 
 def test_calls_of_other_dialects_are_answered_with_a_sentence(tmp_path: Path) -> None:

@@ -160,7 +160,8 @@ class Pages:
     async def model(self, request: Any) -> Any:
         """The inputs and outputs of a model."""
         served = self.found(request)
-        if served is None and (hint := OF_OTHER_DIALECTS.get(request.url.path)):  # no model has that name
+        path = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
+        if served is None and (hint := OF_OTHER_DIALECTS.get(path)):  # no model has that name
             return await self.unsupported(hint)(request)
         if served is None:
             return self.error(404, "missing", missing(request.path_params))
