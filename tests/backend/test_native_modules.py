@@ -8,9 +8,10 @@ import pytest
 import relay
 from relay.backend.native.host.compiler import Compiler
 from relay.backend.native.llvm import modules
-from relay.backend.native.llvm.builder import VOID, Code, quoted
+from relay.backend.native.llvm.builder import POINTER, VOID, Code, Value, quoted
 from relay.backend.native.llvm.codegen import Optimised
 from relay.backend.native.llvm.modules import Effort, Piece, exported_functions, split_modules
+from relay.backend.native.memory.objects import cancel_retain, retain
 
 INNER = quoted("a function")
 
@@ -61,3 +62,32 @@ def test_functions_that_use_tables_of_the_program_say_so() -> None:
     uses = [(f"@{t}", p) for p in pieces for t in tables if re.search(rf"@{t}\b", p.text)]
     assert {t for t, _ in uses} >= {"@relay.references", "@relay.routines"}
     assert [p.functions for t, p in uses if t not in p.symbols] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "cancels"),
+    [
+        ("%v9 = load float, ptr %v2, align 4", True),
+        ("%v9 = load i32, ptr %v12", True),
+        ("%v9 = getelementptr i8, ptr %v1, i64 8", True),
+        ("%v9 = fadd reassoc float %v7, %v8", True),
+        ("call void @relay.retain(ptr %v12)", True),
+        ("%v9 = load i32, ptr %v1", False),
+        ("%v9 = load i32, ptr %v1, align 4", False),
+        ("%v9 = atomicrmw sub ptr %v2, i32 1 monotonic", False),
+        ("%v9 = cmpxchg ptr %v2, i32 1, i32 0 monotonic monotonic", False),
+        ("%v9 = invoke i32 @f(ptr %v1) to label %b1 unwind label %b2", False),
+        ("%v9 = musttail call i32 @f(ptr %v1)", False),
+        ("store i32 0, ptr %v2", False),
+        ("call void @relay.release(ptr %context, ptr %v12)", False),
+    ],
+)
+def test_a_reference_is_not_counted_where_only_values_are_computed_meanwhile(
+    line: str, cancels: bool
+) -> None:
+    code = Code("f", VOID, [])
+    v = Value(POINTER, "%v1")
+    retain(code, [v])
+    code.do(line)
+    assert cancel_retain(code, v) is cancels
+    assert code.lines == [f"  {line}"] if cancels else len(code.lines) == 2

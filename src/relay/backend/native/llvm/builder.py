@@ -36,7 +36,15 @@ def integer(n: int, bits: int = 64) -> Value:
 
 
 UNDONE_LINES = 32
-"""How far back an instruction is looked for that is not needed after all."""
+"""The last lines, among which an instruction is looked for that is not needed after all."""
+VALUE_OPCODES = {
+    "add", "sub", "mul", "sdiv", "udiv", "srem", "urem", "shl", "lshr", "ashr", "and", "or", "xor",
+    "fneg", "fadd", "fsub", "fmul", "fdiv", "frem", "icmp", "fcmp", "select", "trunc", "zext", "sext",
+    "fptrunc", "fpext", "fptosi", "fptoui", "sitofp", "uitofp", "bitcast", "inttoptr", "ptrtoint",
+    "freeze", "getelementptr", "load", "extractvalue", "insertvalue", "extractelement", "insertelement",
+    "shufflevector",
+}  # fmt: skip
+"""Instructions that compute a value or read memory, and do nothing else."""
 
 
 class Code:
@@ -99,16 +107,17 @@ class Code:
         """An instruction without a result."""
         self.lines.append(f"  {text}")
 
-    def undo(self, text: str, others: str) -> bool:
+    def undo(self, text: str, others: str, place: Value) -> bool:
         """Take back an instruction without a result, and return True, if nothing follows it in its block but
-        instructions that begin with `others`, and those that compute a number or read memory.
+        instructions that begin with `others`, and those that compute a value or read memory but for `place`.
         """
         for i in range(len(self.lines) - 1, max(0, len(self.lines) - UNDONE_LINES) - 1, -1):
             line = self.lines[i][2:]
             if line == text:
                 del self.lines[i]
                 return True
-            is_value = line.startswith("%") and " = call" not in line and " = tail" not in line
+            opcode, _, operands = line.partition(" = ")[2].partition(" ")
+            is_value = opcode in VALUE_OPCODES and not (opcode == "load" and f", {place}," in operands + ",")
             if not (is_value or line.startswith(others)):
                 return False
         return False

@@ -122,18 +122,18 @@ def retain(code: Code, leaves: Sequence[Value]) -> None:
             code.do(f"call void @{code.runtime}retain({v})")
 
 
-def is_undone(code: Code, v: Value) -> bool:
+def cancel_retain(code: Code, v: Value) -> bool:
     """Take back that an object has one more reference, and return True, if nothing has been done since but to
-    compute numbers and to count others.  Nobody has looked at the count: that ends a block.
+    compute values, to count others, and to read memory other than the count.
     """
     retains = f"call void @{code.runtime}retain("
-    return code.undo(f"{retains}{v})", retains)
+    return code.undo(f"{retains}{v})", retains, v)
 
 
 def release(code: Code, leaves: Sequence[Value]) -> None:
     """One reference less to each object; one that was more just before is not counted at all."""
     for v in leaves:
-        if v.type == POINTER and not is_undone(code, v):
+        if v.type == POINTER and not cancel_retain(code, v):
             code.do(f"call void @{code.runtime}release({CONTEXT}, {v})")
 
 

@@ -12,7 +12,7 @@ from relay.backend.native.llvm.builder import CONTEXT, POINTER, Value
 from relay.backend.native.llvm.modules import Piece
 from relay.backend.native.memory.objects import (
     Layout,
-    is_undone,
+    cancel_retain,
     layout,
     new_object,
     read_object,
@@ -367,7 +367,7 @@ class Definition(Atoms):
         spared: list[Value] = []
         if isinstance(e, If):
             yes, no = code.label(), code.label()
-            spared = self.spared(e, gone)
+            spared = self.cancel_common_retains(e, gone)
             code.branch(self.atom(e.cond)[0], yes, no)
             ways = [(yes, None, e.true_branch), (no, None, e.false_branch)]
         else:
@@ -394,12 +394,12 @@ class Definition(Atoms):
         code.block(end)
         return code.join(arrivals)
 
-    def spared(self, e: If, gone: Dying) -> list[Value]:
-        """References that both ways would give up at once, and that have just been taken: they are not."""
+    def cancel_common_retains(self, e: If, gone: Dying) -> list[Value]:
+        """Take back, and return, references just taken that both ways would give up at once."""
         ways = [self.owned.blocks[body] for body in (e.true_branch, e.false_branch)]
         lost = [[x for v in gone if v not in way.last for x in self.values[v]] for way in ways]
         common = [x for x in lost[0] if lost[0].count(x) == lost[1].count(x) == 1]
-        return [x for x in common if x.type == POINTER and is_undone(self.code, x)]
+        return [x for x in common if x.type == POINTER and cancel_retain(self.code, x)]
 
     def bind(self, data: Expr, clause: Clause, block: Block, gone: Dying) -> None:
         """Bind the variables of a pattern that matches, and give up the value if it ends here."""
