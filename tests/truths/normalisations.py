@@ -29,6 +29,7 @@ ENDS = (
     ("float32", 1e20, 0.0, 1e-5),
     ("float32", 1e-30, 0.0, 0.0),
     ("float32", 1.0, 1e7, 1e-5),
+    ("float32", 2e18, 1e24, 1e-5),
     ("bfloat16", 1e20, 0.0, 1e-5),
 )
 """Dtypes, deviations and means of data, and epsilons."""

@@ -61,7 +61,7 @@ def scaled_and_shifted(x: Expr, gamma: Expr | None, beta: Expr | None, axis: int
 LEAST_SQUARE, GREATEST_SQUARE = 1e-30, 1e37
 """Between these, means of squares lose nothing in float32."""
 FAR_SQUARE = 256.0
-"""How much greater than the variance the square of a mean may be without its rounding showing."""
+"""Most that the square of a mean may be of the variance without its rounding showing."""
 
 
 def mean_over(x: Expr, axes: tuple[int, ...]) -> Expr:
@@ -84,11 +84,11 @@ def normalised(
     if wide == computing:
         factor = apply("rsqrt", square)
         return times(away, factor), factor
-    least, most, far = (scalar(v, computing) for v in (LEAST_SQUARE, GREATEST_SQUARE, FAR_SQUARE))
+    least, most, share = (scalar(v, computing) for v in (LEAST_SQUARE, GREATEST_SQUARE, 1 / FAR_SQUARE))
     is_exact = apply("logical_and", apply("greater", square, least), apply("less", square, most))
     exact = in_dtype(x, computing, wide)
     if is_centred:
-        is_near = apply("less_equal", times(mean, mean), times(square, far))
+        is_near = apply("less_equal", times(mean, times(mean, share)), square)  # infinite is not near
         is_exact = apply("logical_and", is_exact, is_near)
         wide_mean = mean_over(exact, axes)
         exact = apply("subtract", exact, wide_mean)
