@@ -67,6 +67,44 @@ def test_what_is_no_parameter_is_refused() -> None:
         optim.initial_state(RULE, {"w": np.ones(2, "int32")})
 
 
+W = np.ones(3, "float32")
+
+
+@pytest.mark.parametrize("mode", [lambda f: f, relay.compile, relay.function])
+@pytest.mark.parametrize(
+    ("grads", "says"),
+    [
+        ({"b": W, "c": 100 * W}, "`grads` is {'b': *, 'c': *}, and its parameter {'a': *, 'b': *}"),
+        ({"a": W, "b": W, "c": W}, "`grads` is {'a': *, 'b': *, 'c': *}"),
+        ({"a": W}, "`grads` is {'a': *}"),
+        ([W, W], "`grads` is [*, *]"),
+        (W, "`grads` is *, and its parameter {'a': *, 'b': *}"),
+        ({"a": W, "b": (W,)}, "`grads['b']` is (*,), and its parameter *"),
+        (
+            {"a": W, "b": W[:1]},
+            "`grads['b']` is Tensor[(1,), float32], and its parameter Tensor[(3,), float32]",
+        ),
+        ({"a": W, "b": W[:2]}, "`grads['b']` is Tensor[(2,), float32]"),
+        ({"a": W, "b": np.float32(1)}, "`grads['b']` is float32"),
+    ],
+)
+def test_gradients_have_the_structure_of_the_parameters(mode: Any, grads: Any, says: str) -> None:
+    rule, params = optim.sgd(0.1), {"a": W, "b": W}
+    state = optim.initial_state(rule, params)
+    with pytest.raises(relay.RelayError) as error:
+        mode(lambda p, g, s: optim.apply_rule(rule, p, g, s))(params, grads, state)
+    assert error.value.codes == ("optimizer-parameter",)
+    assert says in str(error.value)
+
+
+def test_a_rule_comes_first() -> None:
+    rule = optim.sgd(0.1)
+    wrong: Any = W
+    with pytest.raises(relay.RelayError, match="must be an optimiser") as error:
+        optim.apply_rule(wrong, wrong, optim.initial_state(rule, W), rule)
+    assert error.value.codes == ("optimizer-parameter",)
+
+
 # --- control flow and hyperparameters that are traced
 
 RULES = {
