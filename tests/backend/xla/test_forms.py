@@ -1,5 +1,7 @@
 """XLA's own forms of operators beside their references."""
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -93,6 +95,27 @@ def test_pooling_and_its_derivative(name: str, seed: int) -> None:
 def test_smooth_functions_far_from_zero(name: str) -> None:
     for dtype in ("float32", "float64"):
         alike(name, {}, np.asarray([-1e4, -90, -9, -2.5, -1e-3, 0, 0.5, 3, 20, 1e4], dtype))
+
+
+@pytest.mark.parametrize(
+    ("call", "zero", "slope"),
+    [
+        (
+            "nn.gelu(%x)",
+            -0.7517915246935645,
+            lambda x: math.erfc(-x / math.sqrt(2)) / 2 + x * math.exp(-x * x / 2) / math.sqrt(2 * math.pi),
+        ),
+        ("nn.silu(%x)", -1.2784645427610737, lambda x: (1 + x / (1 + math.exp(x))) / (1 + math.exp(-x))),
+    ],
+)
+def test_slopes_keep_their_digits_next_to_their_zeros(
+    call: str, zero: float, slope: Callable[[float], float]
+) -> None:
+    x = np.float32(zero) + np.arange(-2, 3, dtype="float32") * np.spacing(np.float32(abs(zero)))
+    text = f"def @f(%x: Tensor[(5,), float32]) {{ sum({call}) }} " \
+           "def @main(%x: Tensor[(5,), float32]) { grad(@f)(%x).1.0 }"  # fmt: skip
+    found = relay.build(relay.parse(text), target="xla")(x)
+    np.testing.assert_allclose(found, [slope(float(v)) for v in x], 1e-6)
 
 
 @pytest.mark.parametrize(

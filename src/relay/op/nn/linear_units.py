@@ -100,13 +100,14 @@ def _exact_at_zero(slope: Expr, x: Expr, dtype: DType, zero: Zero, rate: float =
     place = zero.place / rate
     high = float(_np.float32(place))
     away = apply("subtract", x, scalar(high, "float32"))
-    away = apply("subtract", away, scalar(place - high, "float32"))
-    away = away if rate == 1 else times(away, scalar(rate, "float32"))
-    near = _held_to(zero.reach, away)
+    held = _held_to(zero.reach / abs(rate), away)
+    # The limits stand between the two constants: XLA would add these up, and round the sum to one of them.
+    near = apply("subtract", held, scalar(place - high, "float32"))
+    near = near if rate == 1 else times(near, scalar(rate, "float32"))
     factor: Expr = scalar(zero.factors[0], "float32")
     for value in zero.factors[1:]:
         factor = _add(times(factor, near), scalar(value, "float32"))
-    return apply("where", apply("equal", near, away), times(near, factor), slope)
+    return apply("where", apply("equal", held, away), times(near, factor), slope)
 
 
 @operator("nn.gelu")
