@@ -5,6 +5,7 @@ the module that defines it when it is first used.
 """
 
 from importlib import import_module
+from types import ModuleType
 
 from relay.ir import hooks
 from relay.version import VERSION
@@ -78,18 +79,27 @@ def __getattr__(name: str) -> object:
     if name.startswith("__"):
         raise AttributeError(name)
     if name in _SUBMODULES:
-        return import_module(f"relay.{name}")
+        return _import(f"relay.{name}")
     module, attribute = _RENAMED.get(name) or (_HOME.get(name, "relay.op"), name)
+    home = _import(module)
     try:
-        found = getattr(import_module(module), attribute)
+        value = getattr(home, attribute)
     except AttributeError:
         said = import_module("relay.op.namespace").missing_attribute("relay", name, __dir__())
         raise AttributeError(said) from None
-    if not isinstance(found, type):  # a class needs no operators to be imported
-        found = import_module("relay.op.namespace").public_function(found, name)
-        setattr(import_module(module), attribute, found)
-    globals()[name] = found
-    return found
+    if not isinstance(value, type):  # a class needs no operators to be imported
+        value = import_module("relay.op.namespace").public_function(value, name)
+        setattr(home, attribute, value)
+    globals()[name] = value
+    return value
+
+
+def _import(module: str) -> ModuleType:
+    """Return a module; its own AttributeError, to Python a missing name, is an ImportError."""
+    try:
+        return import_module(module)
+    except AttributeError as error:
+        raise ImportError(f"cannot import {module!r}: {error}", name=module) from error
 
 
 def __dir__() -> list[str]:

@@ -232,6 +232,15 @@ def test_a_name_that_is_nearly_right_is_suggested():
             getattr(owner, name)
 
 
+def test_an_attribute_error_within_a_module_is_not_taken_for_a_missing_name(monkeypatch, tmp_path):
+    (tmp_path / "broken_module.py").write_text("import os\nos.no_such_function\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(relay._HOME, "broken", "broken_module")
+    for statement in ("relay.broken", "getattr(relay, 'broken', None)", "exec('from relay import broken')"):
+        with pytest.raises(ImportError, match="'broken_module': module 'os' has no attribute 'no_such_func"):
+            eval(statement)
+
+
 def test_every_public_function_names_an_argument_that_it_lacks():
     count = 0
     for module in (relay, relay.optim, relay.training):
