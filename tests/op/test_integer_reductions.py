@@ -1,5 +1,6 @@
 """Reductions and scans of booleans and narrow integers: values of NumPy on all executors and dialects."""
 
+import re
 from itertools import product
 from typing import Any
 
@@ -18,7 +19,7 @@ INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uin
 REFUSED = "refused"
 COUNTED = {"bool": "int64", "int8": "int8", "uint16": "uint16", "int64": "int64"}
 SAME = {"bool": "bool", "int8": "int8", "uint16": "uint16", "int64": "int64"}
-PLACE = {"bool": REFUSED, "int8": "int32", "uint16": "int32", "int64": "int32"}
+PLACE = {"bool": "int32", "int8": "int32", "uint16": "int32", "int64": "int32"}
 NUMBERS = {**SAME, "bool": REFUSED}
 FLOATS = dict.fromkeys(SAME, REFUSED)
 TRUTHS = {**FLOATS, "bool": "bool"}
@@ -54,18 +55,23 @@ def test_every_reduction_has_decided_about_booleans_and_integers() -> None:
 def test_dtypes_of_results(name: str) -> None:
     rank = int(name[-2]) + 2 if name in POOLS else 2
     op = instance(name, REQUIRED.get(name, {}))
-    for dtype, expected in DTYPES[name].items():
+
+    def of(dtype: str) -> relay.IRModule:
         x = relay.var("x", shape=(2,) * rank, dtype=dtype)
-        mod = relay.IRModule.from_expr(
-            relay.Function([x], op(*[x] * len(op.operands[: len(op.operands) - op.optional])))
-        )
+        body = op(*[x] * len(op.operands[: len(op.operands) - op.optional]))
+        return relay.infer(relay.IRModule.from_expr(relay.Function([x], body)))
+
+    for dtype, expected in DTYPES[name].items():
         if expected == REFUSED:
             with pytest.raises(RelayError) as caught:
-                relay.infer(mod)
+                of(dtype)
             assert caught.value.codes == ("dtype-not-supported",)
-            assert "cast" in caught.value.diagnostics[0].hint
+            hint = caught.value.diagnostics[0].hint
+            assert "cast" in hint
+            named = [d for d in ("bool", "int8", "int64", "float32") if re.search(rf"\b{d}\b", hint)]
+            assert [of(d) for d in named], "the hint names dtypes that work"
             continue
-        found = relay.infer(mod)["main"].ret_type
+        found = of(dtype)["main"].ret_type
         first = found.fields[0] if isinstance(found, relay.TupleType) else found
         assert first.dtype == expected, dtype
 
@@ -116,6 +122,21 @@ def elements(shape: tuple[int, ...], dtype: str) -> np.ndarray:
         return rng.integers(0, 2, shape).astype(bool)
     limits = np.iinfo(dtype)
     return rng.integers(limits.min, limits.max, shape, dtype=dtype, endpoint=True)
+
+
+def test_booleans_are_in_order() -> None:
+    x = np.random.default_rng(3).random((3, 70)) > 0.97
+    x[1] = False
+    for name in ("argmax", "argmin", "sort", "argsort"):
+        stable = {"kind": "stable"} if "sort" in name else {}
+        expected = getattr(np, name)(x, axis=1, **stable)
+        found = values(f"def @main(%x: Tensor[(n, 70), bool]) {{ {name}(%x, axis=1) }}", x)
+        np.testing.assert_array_equal(found[0], expected)
+        traced = relay.function(lambda x, name=name: getattr(relay, name)(x, axis=1))(x)
+        np.testing.assert_array_equal(traced, expected)
+        np.testing.assert_array_equal(np.asarray(getattr(relay.numpy, name)(x, axis=1)), expected)
+    places = values('def @main(%x: Tensor[(3, 70), bool]) { topk(%x, k=4, ret_type="indices") }', x)
+    np.testing.assert_array_equal(places[0], np.argsort(~x, axis=1, kind="stable")[:, :4])
 
 
 @pytest.mark.parametrize("name", ["sum", "prod"])

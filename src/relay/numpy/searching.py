@@ -78,13 +78,12 @@ def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None)
 def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> AnyArray:
     """The elements in order along an axis; NaN is greater than any number.  The order is always stable."""
     given = array(x)
-    found = call("sort", _ordered(given), axis=axis_of(axis, given.ndim), is_ascend=not descending)
-    return cast(found, given.dtype)
+    return call("sort", given, axis=axis_of(axis, given.ndim), is_ascend=not descending)
 
 
 def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> AnyArray:
     """The places that put the elements in order along an axis.  The order is always stable."""
-    given = _ordered(array(x))
+    given = array(x)
     return call("argsort", given, axis=axis_of(axis, given.ndim), is_ascend=not descending, dtype="int64")
 
 

@@ -8,7 +8,7 @@ import numpy
 
 from relay.ir.dtype import is_float, to_numpy
 from relay.ir.type import Type
-from relay.op.base import NUMERIC, Array, Numpy, sample
+from relay.op.base import ORDERED, Array, Numpy, sample
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.family import family
 from relay.op.kind import Derivative
@@ -87,18 +87,21 @@ class _ArgReduction(AxisReduction):
 class ArgMax(_ArgReduction):
     """The index of the greatest element along `axis` (of the first NaN, if there is one), as int32.
 
-    Over several axes it is the index into them in row-major order.
+    Over several axes it is the index into them in row-major order; of booleans that of the first True.
 
     relay> argmax([[1.0, 5.0, 5.0], [3.0, 2.0, 1.0]], axis=1)
     [1, 0]
+    relay> argmax([False, True, True])
+    1
     """
 
-    dtypes = NUMERIC
+    dtypes = ORDERED
     derivative = Derivative.ZERO
     samples = (
         sample("3x4 float32", axis=1),
         sample("3x4 int32", axis=1, select_last_index=True),
         sample("2x3x4 float32"),
+        sample("3x4 bool", axis=1),
     )
 
     kind = "gt"
@@ -111,15 +114,15 @@ class ArgMax(_ArgReduction):
 class ArgMin(_ArgReduction):
     """The index of the least element along `axis` (of the first NaN, if there is one), as int32.
 
-    Over several axes it is the index into them in row-major order.
+    Over several axes it is the index into them in row-major order; of booleans that of the first False.
 
     relay> argmin([[1.0, 5.0, 1.0], [3.0, 2.0, 1.0]], axis=1)
     [0, 2]
     """
 
-    dtypes = NUMERIC
+    dtypes = ORDERED
     derivative = Derivative.ZERO
-    samples = (sample("3x4 float32", axis=1), sample("3x4 int32", axis=(0, 1), keepdims=True))
+    samples = (sample("3x4 float32", axis=1), sample("3x4 bool", axis=(0, 1), keepdims=True))
 
     kind = "lt"
 

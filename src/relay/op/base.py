@@ -35,6 +35,8 @@ FLOATING = frozenset(FLOATS)
 INTEGRAL = frozenset(INTEGERS)
 NUMERIC = FLOATING | INTEGRAL
 BOOLEAN = frozenset({"bool"})
+ORDERED = NUMERIC | BOOLEAN
+"""Dtypes whose elements are in order; False is less than True."""
 ANY_DTYPE = frozenset(DTYPES)
 ANY_NUMBER = ANY_DTYPE - {"string"}
 """Dtypes that have a zero and a one."""

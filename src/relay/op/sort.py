@@ -13,7 +13,7 @@ from relay.ir.expr import Expr
 from relay.ir.type import ANY, Dim, TensorType, TupleType, Type
 from relay.op.attribute import DTypeName, Size, is_dimension
 from relay.op.axes import axis_of
-from relay.op.base import INTEGRAL, NUMERIC, Array, Numpy, Operator, sample
+from relay.op.base import INTEGRAL, NUMERIC, ORDERED, Array, Numpy, Operator, sample
 from relay.op.batching import all_stretched, behind_rows, by, row_rank, shifted, stretched
 from relay.op.conversion import accumulator
 from relay.op.derivative import zeros_like
@@ -46,10 +46,15 @@ class Sort(SameType):
 
     axis: int = -1
     is_ascend: bool = True
-    dtypes = NUMERIC
+    dtypes = ORDERED
     batch = shifted
     derivative = Derivative.RULES
-    samples = (sample("3x4 float32"), sample("3x4 int32", axis=0, is_ascend=False), sample("0 float32"))
+    samples = (
+        sample("3x4 float32"),
+        sample("3x4 int32", axis=0, is_ascend=False),
+        sample("0 float32"),
+        sample("5 bool"),
+    )
 
     def infer(self, t: Typing, data: Type) -> Type:
         axis_of(t, self.axis, len(t.shape(data)))
@@ -91,7 +96,7 @@ class ArgSort(Operator):
     axis: int = -1
     is_ascend: bool = True
     dtype: DTypeName = "int32"  # pyright: ignore[reportAssignmentType]
-    dtypes = NUMERIC
+    dtypes = ORDERED
     batch = shifted
     derivative = Derivative.ZERO
     samples = (sample("3x4 float32"), sample("3x4 int32", axis=0, is_ascend=False, dtype="int64"))
@@ -120,7 +125,7 @@ class _TopK(Operator):
     ret_type: Literal["both", "values", "indices"] = "both"
     is_ascend: bool = False
     dtype: DTypeName = "int32"  # pyright: ignore[reportAssignmentType]
-    dtypes = NUMERIC
+    dtypes = ORDERED
     derivative = Derivative.RULES
 
     def result_count(self, operands: Sequence[Any]) -> int | None:
@@ -196,7 +201,7 @@ class DynTopK(_TopK):
 
     def check_dtype(self, t: Typing, operand: Type) -> None:
         """Either operand may have any dtype that has an order."""
-        t.dtype_in(operand, NUMERIC)
+        t.dtype_in(operand, ORDERED)
 
     def reference(self, np: Numpy, data: Array, k: Array) -> Any:
         size = data.shape[self.axis]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 from relay.diagnostic import Span
 from relay.ir.dtype import INTEGERS, dtype_name, is_float, summed_dtype
@@ -62,11 +62,19 @@ class Mean(AxisComposite):
         super().relate(t, args, out)
         if self.keep_dtype:
             return
-        dtype = t.dtype(args[0])
-        if dtype in INTEGERS:
-            hint = f"cast first: `{self.name}(cast(x, float32))`"
-            t.fail("dtype-not-supported", f"`{self.name}` of {dtype} would not be exact", hint=hint)
+        if t.dtype(args[0]) in INTEGERS:
+            self.ask_for_cast(t, f"`{self.name}` of {t.dtype(args[0])} would not be exact")
         t.decided_dtype_in(args[0], FLOATING)
+
+    def check_dtype(self, t: Typing, operand: Type) -> None:
+        """Refuse booleans with the advice for integers, which are refused too unless their dtype is kept."""
+        if not self.keep_dtype and t.dtype(operand) == "bool":
+            self.ask_for_cast(t, f"`{self.name}` does not work on bool")
+        super().check_dtype(t, operand)
+
+    def ask_for_cast(self, t: Typing, message: str) -> NoReturn:
+        """Refuse an operand that a cast to a floating dtype would let through."""
+        t.fail("dtype-not-supported", message, hint=f"cast first: `{self.name}(cast(x, float32))`")
 
     def resolved(
         self, types: Sequence[Type], args: Sequence[Expr], mod: IRModule, span: Span | None

@@ -83,7 +83,7 @@ def label_encoder(node: Node, x: Value) -> Value:
             "logical_and", call("isnan", call("expand_dims", x, axis=x.rank)), constant(np.isnan(keys))
         )
         at = call("logical_or", at, gap)
-    place = call("argmax", cast(at, "int8"), axis=x.rank)
+    place = call("argmax", at, axis=x.rank)
     found = call("take", constant(values), place, axis=0)
     return call("where", call("any", at, axis=(x.rank,)), found, constant(default.reshape(()), found.dtype))
 

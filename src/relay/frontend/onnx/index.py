@@ -164,8 +164,7 @@ def _unique_parts(x: Value, axis: int, is_sorted: bool) -> Any:
     rows = call("reshape", moved, newshape=(count, -1))
     left, right = call("expand_dims", rows, axis=1), call("expand_dims", rows, axis=0)
     differs = call("not_equal", left, right)
-    # The first place where two rows differ decides; argmax of truth values is the first True.
-    first = call("argmax", cast(differs, "int8"), axis=2, keepdims=True)
+    first = call("argmax", differs, axis=2, keepdims=True)
     less = gather_elements(cast(call("less", left, right), "int8"), first, 2)
     before = call("squeeze", cast(less, "int32"), axis=(2,))
     order = call("sum", before, axis=0)  # how many rows are less than each

@@ -25,14 +25,14 @@ def sort(node: Node, x: Value, *rest: Any) -> Any:
     if x.rank == 0:
         return x, constant(0, "int64")
     axis = axis_of(dim, x.rank)
-    order = call("argsort", orderable(x), axis=axis, is_ascend=not descending, dtype="int64")
+    order = call("argsort", x, axis=axis, is_ascend=not descending, dtype="int64")
     if not node.wants(1):
-        return (cast(call("sort", orderable(x), axis=axis, is_ascend=not descending), x.dtype), order)
+        return call("sort", x, axis=axis, is_ascend=not descending), order
     return call("gather", x, order, axis=axis), order
 
 
 def orderable(x: Value) -> Value:
-    """Truths as numbers, which have an order."""
+    """Return booleans as integers, for operators of numbers."""
     return cast(x, "int8") if x.dtype == "bool" else x
 
 
@@ -40,7 +40,7 @@ def orderable(x: Value) -> Value:
 def argsort(node: Node, x: Value, dim: int = -1, descending: bool = False) -> Value:
     """Where the elements in order are."""
     dim, descending = node.option("dim", dim), node.option("descending", descending)
-    return call("argsort", orderable(x), axis=axis_of(dim, x.rank), is_ascend=not descending, dtype="int64")
+    return call("argsort", x, axis=axis_of(dim, x.rank), is_ascend=not descending, dtype="int64")
 
 
 @converts("aten.topk")
@@ -82,7 +82,7 @@ def median(node: Node, x: Value, dim: int, keep: bool = False) -> Any:
         return found, place
     is_nan = call("isnan", x)
     there = call("any", is_nan, axis=(axis,), keepdims=keep)
-    first = cast(call("argmax", cast(is_nan, "int32"), axis=axis, keepdims=keep), "int64")
+    first = cast(call("argmax", is_nan, axis=axis, keepdims=keep), "int64")
     return call("where", there, constant(np.nan, x.dtype), found), call("where", there, first, place)
 
 
