@@ -1,8 +1,10 @@
 """Compiled programs called by several threads of Python, and called often: nothing mixed up, nothing left."""
 
+import ctypes
 import gc
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -202,3 +204,39 @@ def test_a_result_outlives_its_program() -> None:
     gc.collect()
     assert (found == 1).all()
     del found
+
+
+M_ML = 16
+"""Offset in CPython's builtin functions of the address of their definition."""
+DEFINITION_BYTES = 32
+
+
+def test_a_builtin_function_has_its_definition_until_the_collector_frees_it() -> None:
+    program = NativeProgram(relay.parse("def @main(%x: float32) { %x + 1f }"), direct=True)
+    functions = [program.function("main") for _ in range(3)]
+    places = [ctypes.c_void_p.from_address(id(f) + M_ML).value or 0 for f in functions]
+    last = np.zeros(1)  # is freed, as the list is, before the functions in front of it
+
+    def definitions() -> list[bytes]:
+        return [ctypes.string_at(place, DEFINITION_BYTES) for place in places]
+
+    seen = [definitions()]
+    watched = weakref.ref(last, lambda _: seen.append(definitions()))
+    program.cycle = [*functions, last]  # pyright: ignore[reportAttributeAccessIssue]
+    del program, functions, last
+    gc.collect()
+    assert watched() is None
+    assert seen == 2 * seen[:1]
+
+
+def test_a_function_and_its_program_may_be_one_cycle() -> None:
+    """The program is older, and yet the last to go where the collector has looked at it once."""
+    program = NativeProgram(relay.parse("def @main(%x: float32) { fn (%y: float32) { %x + %y } }"))
+    gc.collect(0)
+    add = program(np.float32(1))
+    assert add(np.float32(2)) == 3
+    known = weakref.ref(add)
+    program.cycle = add  # pyright: ignore[reportAttributeAccessIssue]
+    del program, add
+    gc.collect()
+    assert known() is None

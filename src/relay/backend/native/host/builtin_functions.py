@@ -18,16 +18,19 @@ class MethodDef(ctypes.Structure):
 
 
 class compiled_program(tuple[Any, ...]):  # noqa: N801 - `repr` of an entry shows it beside Python's own types
-    """What a builtin function goes to where it cannot go on: the long way, and the failure."""
+    """The objects that a builtin function needs: the long way and the failure, and its definition."""
 
     __slots__ = ()
 
 
-def builtin(
-    name: str, code: int, slow: Callable[..., Any], fail: Callable[..., Any], doc: str
-) -> tuple[Any, MethodDef]:
-    """A builtin function of Python at an address; what comes second has to live as long."""
-    definition = MethodDef(name.encode(), code, FASTCALL, doc.encode())
+def builtin(name: str, code: int, slow: Callable[..., Any], fail: Callable[..., Any], doc: str) -> Any:
+    """Return a builtin function of Python at an address.
+
+    CPython reads its definition even while it frees it.  So the function holds that itself, as `bytes`: in a
+    cycle, the collector empties structures of `ctypes` in any order, even where others still refer to them.
+    """
+    texts = name.encode(), doc.encode()
+    definition = bytes(MethodDef(texts[0], code, FASTCALL, texts[1]))
     make = ctypes.pythonapi.PyCFunction_NewEx
-    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
-    return make(ctypes.addressof(definition), compiled_program((slow, fail)), None), definition
+    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_char_p, ctypes.py_object, ctypes.py_object]
+    return make(definition, compiled_program((slow, fail, definition, *texts)), None)

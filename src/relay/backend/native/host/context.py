@@ -96,7 +96,9 @@ class Context:
         self.room = ctypes.create_string_buffer(8 * max(1, slots))
         self.box = ctypes.addressof(self.room)
         write_leaf(self.address + BOX_OFFSET, "ptr", self.box)
-        weakref.finalize(self, free_objects, self.memory).atexit = False
+        self.objects = weakref.finalize(self, free_objects, self.memory)
+        """Alive as long as there are the objects that calls have made."""
+        self.objects.atexit = False
 
     def belong(self, layouts: int, home: int, threads: int) -> None:
         """Serve a program: where its layouts are, and the list of its free contexts, and how many threads its

@@ -32,6 +32,7 @@ class Contexts:
         """
         self.threads = threads
         self.signature = signature
+        self.code = code
         self.function = function
         self.known: dict[int, Context] = {}
         self.callbacks = Callbacks(signature, code.global_address, self.known)
@@ -110,7 +111,12 @@ class Contexts:
         self.functions += 1
 
     def let_go(self, p: int) -> None:
-        """Python has a function no more; it may be in the middle of anything."""
+        """Python has a function no more; it may be in the middle of anything.
+
+        Of a cycle with the program, the objects or the code may be gone before.
+        """
+        if self.code.is_gone or not all(c.objects.alive for c in tuple(self.known.values())):
+            return
         self.gone.append(p)
         if self.lock.acquire(blocking=False):
             try:

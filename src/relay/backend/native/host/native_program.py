@@ -76,7 +76,6 @@ class NativeProgram:
         self.signature = artefact.signature
         self.source = source
         self.entries = self.signature.entries
-        self.kept: list[Any] = []
         self.rows: dict[str, Row] = {}
         self.runtime = runtime_library()
         self.code = LoadedCode(artefact.codes)
@@ -133,9 +132,7 @@ class NativeProgram:
         def failed(site: int, *args: Any) -> Any:
             self.fail(site, None if entry.donated else self.again(name, args, {}))
 
-        made, definition = builtin(name, self.code.address(entry.direct), slow, failed, doc)
-        self.kept.append(definition)
-        return made
+        return builtin(name, self.code.address(entry.direct), slow, failed, doc)
 
     def again(self, entry: str, args: Sequence[Any], named: Mapping[str, Any]) -> Callable[[], Any] | None:
         """A function that repeats the call in the interpreter; None without the program's source."""
@@ -278,8 +275,7 @@ class NativeFunction(FunctionValue):
         return self.address
 
     def __del__(self) -> None:
-        if not self.owner.code.is_gone:
-            self.owner.contexts.let_go(self.address)
+        self.owner.contexts.let_go(self.address)
 
 
 def convert_arguments(
