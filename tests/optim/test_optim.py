@@ -1,5 +1,6 @@
 """Optimisers and schedules against PyTorch's and optax's, which `record_steps.py` has written; training."""
 
+import inspect
 import json
 from typing import Any
 
@@ -102,6 +103,14 @@ def test_schedules_stay_at_their_end_and_warm_up_to_their_beginning() -> None:
     "make",
     [
         lambda: optim.cosine(1.0, 0),
+        lambda: optim.cosine("high", 10),
+        lambda: optim.linear(1.0, float("nan"), 10),
+        lambda: optim.warmup(optim.constant(0.1), 4, start=-1),
+        lambda: optim.constant(-0.1),
+        lambda: optim.piecewise([1.0, -1.0], [3]),
+        lambda: optim.one_cycle(1.0, 30, start_divisor=0),
+        lambda: optim.clipped(optim.sgd(0.1), float("nan")),
+        lambda: optim.accumulated(optim.sgd(0.1), "four"),
         lambda: optim.piecewise([1.0], [3]),
         lambda: optim.piecewise([1.0, 2.0, 3.0], [3, 2]),
         lambda: optim.one_cycle(1.0, 3, rising=0.1),
@@ -116,6 +125,27 @@ def test_schedules_stay_at_their_end_and_warm_up_to_their_beginning() -> None:
 def test_what_makes_no_sense_is_refused(make: Any) -> None:
     with pytest.raises(relay.RelayError, match="optimizer-parameter"):
         make()
+
+
+@pytest.mark.parametrize("name", ["sgd", "adam", "adamw", "lamb", "lion", "adafactor"])
+def test_numbers_outside_of_their_limits_are_refused_where_a_rule_is_made(name: str) -> None:
+    make = getattr(optim, name)
+    wrong = {
+        "learning_rate": ("fast", -0.1, float("nan"), float("inf"), None, (0.1, 0.2), 1j),
+        "beta1": (1.0, -0.5, "0.9", optim.constant(0.9)), "beta2": (1, float("nan"), None),
+        "epsilon": (-1e-8, "small"), "weight_decay": (-0.1, float("nan"), "some"), "momentum": (-1, "much"),
+        "clipping_threshold": (0, -1.0, "long"), "decay_exponent": (-0.8, float("nan")),
+    }  # fmt: skip
+    for field, values in wrong.items():
+        for value in values if field in inspect.signature(make).parameters else ():
+            with pytest.raises(relay.RelayError, match=rf"optimizer-parameter\]: `{field}` ") as error:
+                make(**{"learning_rate": 0.1, field: value})
+            found = error.value.diagnostics[0]
+            assert found.hint.startswith("pass a ")
+            assert found.span is not None
+            assert found.span.source_name.name == __file__
+    for rate in (0, 1, np.float32(0.1), np.asarray(0.1), optim.constant(0.1), relay.var("rate", shape=())):
+        make(learning_rate=rate)
 
 
 def test_a_mask_may_be_bools_in_the_structure_of_the_tree() -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType
 from relay.op.numeric import apply, dims, scalar
-from relay.optim.parameters import Number, is_zero
+from relay.optim.parameters import Number, check_numbers, is_zero
 from relay.optim.tensor_rule import Mask, Rate, Step, TensorRule
 
 
@@ -20,6 +20,12 @@ class Adafactor(TensorRule):
     least_factored_size: int
     weight_decay: Number
     mask: Mask
+    limited = (*TensorRule.limited, "decay_exponent")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.clipping_threshold is not None:
+            check_numbers(clipping_threshold=self.clipping_threshold)
 
     def factored_axes(self, t: TensorType) -> tuple[int, int] | None:
         """The axes of the second largest and of the largest size, if both are large and known."""

@@ -19,6 +19,7 @@ class Adam(TensorRule):
     epsilon: Number
     weight_decay: Number
     mask: Mask
+    limited = (*TensorRule.limited, "beta1", "beta2", "epsilon")
 
     def slots(self, t: TensorType) -> tuple[TensorType, ...]:
         return (t, t)

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from functools import reduce
 
-from relay.diagnostic import fail
 from relay.ir.expr import Expr, If, Tuple, TupleGetItem
 from relay.ir.type import TupleType, Type, scalar_type
 from relay.op.numeric import apply, scalar
-from relay.optim.parameters import Number, is_known, number
+from relay.optim.parameters import Number, check_numbers, number
 from relay.optim.rule import Rule
 from relay.optim.tree import leaves, rebuilt, zeros
 
@@ -49,8 +48,7 @@ def clipped(rule: Rule, greatest_norm: Number) -> Rule:
     """`rule`, with gradients that are shortened to `greatest_norm`, all tensors as one vector, where they are
     longer.  Source: Pascanu, Mikolov and Bengio, 2013.
     """
-    if is_known(greatest_norm) and not greatest_norm > 0:
-        fail("optimizer-parameter", f"gradients cannot be shortened to a length of {greatest_norm}")
+    check_numbers(greatest_norm=greatest_norm)
     return Clipped(rule, greatest_norm)
 
 
@@ -86,8 +84,7 @@ def accumulated(rule: Rule, every: Number) -> Rule:
 
     The state is the number of gradients since the last step (int32), their sum, and the state of `rule`.
     """
-    if is_known(every) and every < 1:
-        fail("optimizer-parameter", f"no step can be taken every {every} gradients")
+    check_numbers(every=every)
     return Accumulated(rule, every)
 
 
@@ -119,6 +116,5 @@ def averaged(rule: Rule, decay: Number = 0.999) -> Rule:
     The state is that of `rule` and the average, `state[1]`, which begins with the first parameters.
     Source: Polyak and Juditsky, 1992, with weights that fade.
     """
-    if is_known(decay) and not 0 <= decay < 1:
-        fail("optimizer-parameter", f"an average cannot fade by {decay}", hint="give a number from 0 up to 1")
+    check_numbers(decay=decay)
     return Averaged(rule, decay)

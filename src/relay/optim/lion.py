@@ -18,6 +18,7 @@ class Lion(TensorRule):
     beta2: Number
     weight_decay: Number
     mask: Mask
+    limited = (*TensorRule.limited, "beta1", "beta2")
 
     def slots(self, t: TensorType) -> tuple[TensorType, ...]:
         return (t,)

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from functools import reduce
 
-from relay.diagnostic import fail
 from relay.ir.expr import Expr, If, Tuple, TupleGetItem
 from relay.ir.type import TupleType, Type, scalar_type
 from relay.op.numeric import apply, scalar
-from relay.optim.parameters import Number, is_known, number
+from relay.optim.parameters import Number, check_numbers, number
 from relay.optim.rule import Rule
 from relay.optim.tree import leaves, rebuilt
 
@@ -64,11 +63,5 @@ def scaled(
     It goes around other rules, so that those clip and average what is unscaled.
     Source: Micikevicius et al., 2018.
     """
-    known = is_known(scale, growth, backoff, every)
-    if known and not (scale > 0 and growth >= 1 and 0 < backoff <= 1 and every >= 1):
-        fail(
-            "optimizer-parameter",
-            f"a loss cannot be scaled by {scale}, times {growth} every {every} steps, times {backoff}",
-            hint="the scale is above 0, growth at least 1, backoff above 0 and at most 1, every at least 1",
-        )
+    check_numbers(scale=scale, growth=growth, backoff=backoff, every=every)
     return Scaled(rule, scale, growth, backoff, every)

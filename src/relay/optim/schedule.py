@@ -13,7 +13,7 @@ from relay.ir.expr import Expr, Function, Var
 from relay.ir.traced import Traced
 from relay.ir.type import scalar_type
 from relay.op.numeric import apply
-from relay.optim.parameters import Number, is_known, number, rounded
+from relay.optim.parameters import Number, check_numbers, is_known, number, rounded
 
 STEPS = "int32"
 """The dtype in which steps are counted: floats of 32 bits stand still at 2**24."""
@@ -41,6 +41,7 @@ class Schedule:
 
 def constant(value: Number) -> Schedule:
     """One rate for all steps."""
+    check_numbers(value=value)
     return Schedule(lambda step: _number(value))
 
 
@@ -49,13 +50,13 @@ def cosine(peak: Number, steps: Number, end: Number = 0.0) -> Schedule:
 
     Source: Loshchilov and Hutter, 2017.
     """
-    _check_counts(steps)
+    check_numbers(peak=peak, steps=steps, end=end)
     return Schedule(lambda step: _along_cosine(peak, end, _part(step, 0, steps)))
 
 
 def linear(start: Number, end: Number, steps: Number) -> Schedule:
     """From `start` to `end` in `steps` steps along a straight line, and `end` from there on."""
-    _check_counts(steps)
+    check_numbers(start=start, end=end, steps=steps)
     return Schedule(lambda step: _number(start) + _number(end - start) * _part(step, 0, steps))
 
 
@@ -64,7 +65,7 @@ def warmup(then: Schedule, steps: Number, start: Number = 0.0) -> Schedule:
 
     Source: Goyal et al., 2017.
     """
-    _check_counts(steps)
+    check_numbers(steps=steps, start=start)
 
     def rate(step: Expr) -> Expr:
         first = then.rate(_steps(0))
@@ -79,6 +80,8 @@ def piecewise(values: Sequence[Number], boundaries: Sequence[Number]) -> Schedul
     """`values[0]` before step `boundaries[0]`, `values[1]` before step `boundaries[1]`, …, and the last value
     from the last boundary on.
     """
+    for value in values:
+        check_numbers(values=value)
     is_sorted = not is_known(*boundaries) or sorted(set(boundaries)) == list(boundaries)
     if len(values) != len(boundaries) + 1 or not is_sorted:
         fail(
@@ -109,7 +112,7 @@ def one_cycle(
 
     Source: Smith and Topin, 2018.
     """
-    _check_counts(steps - 1)
+    check_numbers(peak=peak, steps=steps, rising=rising, start_divisor=start_divisor, end_divisor=end_divisor)
     start = peak / start_divisor
     last = (steps if is_known(steps) else _number(steps)) - 1
     top = rising * (last + 1) - 1
@@ -161,8 +164,3 @@ def _along_cosine(start: Number, end: Number, part: Expr) -> Expr:
 
 def _is_before(step: Expr, boundary: Number) -> Expr:
     return apply("less", step, _steps(boundary))
-
-
-def _check_counts(steps: Number) -> None:
-    if is_known(steps) and steps < 1:
-        fail("optimizer-parameter", f"a schedule cannot last {steps} steps", hint="it lasts at least one")

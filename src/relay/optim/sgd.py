@@ -17,6 +17,7 @@ class SGD(TensorRule):
     nesterov: bool
     weight_decay: Number
     mask: Mask
+    limited = (*TensorRule.limited, "momentum")
 
     def slots(self, t: TensorType) -> tuple[TensorType, ...]:
         return () if is_zero(self.momentum) else (t,)

@@ -3,13 +3,13 @@
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from relay.diagnostic import fail
 from relay.ir.expr import Expr, Tuple, TupleGetItem
 from relay.ir.type import TensorType, TupleType, Type, scalar_type
 from relay.op.numeric import apply, dims, scalar
-from relay.optim.parameters import Number, is_zero, number
+from relay.optim.parameters import Number, check_numbers, is_zero, number
 from relay.optim.rule import Rule
 from relay.optim.schedule import STEPS, Schedule, next_step, rate_at
 from relay.optim.tree import leaves, rebuilt, rebuilt_type
@@ -50,6 +50,13 @@ class TensorRule(Rule):
     learning_rate: Rate
     weight_decay: Number
     mask: Mask
+    limited: ClassVar[tuple[str, ...]] = ("learning_rate", "weight_decay")
+    """The fields that are numbers with limits; the rate, which may be a schedule, is the first."""
+
+    def __post_init__(self) -> None:
+        """Report `optimizer-parameter` for a number outside of its limits."""
+        names = self.limited[isinstance(self.learning_rate, Schedule) :]
+        check_numbers(**{name: getattr(self, name) for name in names})
 
     def slots(self, t: TensorType) -> tuple[TensorType, ...]:
         """The types of what is remembered of a tensor; each tensor has the same number."""
