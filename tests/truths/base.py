@@ -37,6 +37,18 @@ ULPS = 4.0
 
 
 @dataclass(frozen=True)
+class Tangents:
+    """The right changes of results along a direction, in tuples as the operands and the results are."""
+
+    directions: tuple[Any, ...]
+    """The direction of each operand."""
+    right: Any
+    """The derivative of results along the directions; None for integers."""
+    scale: Any
+    """Sizes that its rounding is relative to: the sums of absolute values."""
+
+
+@dataclass(frozen=True)
 class Case:
     """One call of an operator: its operands and attributes, and the right results.
 
@@ -64,6 +76,9 @@ class Case:
     """The operands that are constants of the program, by number: sizes, say."""
     threads: tuple[int, ...] = (1,)
     """Numbers of threads that machine code computes it on."""
+    tangents: Tangents | None = None
+    """The right results of forward mode, whose rounding `slope_ulps` bounds; if None, their weighed sum
+    follows from `slopes`."""
 
 
 Cases = Callable[[bool], Iterable[Case]]

@@ -5,11 +5,13 @@ from contextlib import contextmanager
 from math import copysign
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 from mpmath import mp
 from mpmath.libmp import ComplexResult
 
-from truths.base import TRUTHS, ULPS, Case
+from truths.base import TRUTHS, ULPS, Case, Tangents
+from truths.computed import directions
 from truths.points import DTYPES, NARROW, line, plane
 
 PRECISION = 300
@@ -51,19 +53,39 @@ def pointwise(
             points = (line(dtype, at, long),) if operands == 1 else plane(dtype, at, long)
             size = None if slope_scale is None else slope_scale.get(dtype)
             scales = None if size is None else _computed(size, points, at_infinity, None, is_slope=True)
+            has_slopes = bool(slopes) and (long or operands == 1 or dtype not in NARROW)
+            rights = [_computed(f, points, at_infinity, None, is_slope=True) for f in slopes if has_slopes]
             yield Case(
                 points,
                 _computed(value, points, at_infinity, at_zero, is_slope=False),
-                tuple([_computed(f, points, at_infinity, None, is_slope=True) for f in slopes])
-                if slopes and (long or operands == 1 or dtype not in NARROW)
-                else None,
+                tuple(rights) if has_slopes else None,
                 attrs,
                 ulps=_of_dtype(ulps, dtype),
                 slope_ulps=_of_dtype(slope_ulps, dtype),
                 slope_scales=None if scales is None else (scales,) * len(slopes),
+                tangents=_tangents(points, rights, scales) if has_slopes else None,
             )
 
     TRUTHS.setdefault(name, []).append(cases)
+
+
+def _tangents(points: Sequence[Any], slopes: Sequence[Any], scales: Any) -> Tangents:
+    """Return the changes along directions, where all operands and derivatives are finite in the dtype."""
+    along = tuple(map(directions, points))
+    greatest = float(ml_dtypes.finfo(points[0].dtype).max)
+    right, sizes = (np.empty(len(points[0]), object) for _ in range(2))
+    with mp.workprec(PRECISION):
+        for k, rates in enumerate(zip(*slopes, strict=True)):
+            is_open = not all(np.isfinite(float(x[k])) for x in points)
+            if is_open or not all(r is not None and abs(r) <= greatest for r in rates):
+                continue
+            factors = [float(d[k]) for d in along]
+            terms = [r * d for r, d in zip(rates, factors, strict=True)]
+            right[k] = mp.fsum(terms)
+            sizes[k] = mp.fsum(map(abs, terms))
+            if scales is not None and scales[k] is not None:
+                sizes[k] = max(sizes[k], scales[k] * max(map(abs, factors)))
+    return Tangents(along, right, sizes)
 
 
 def _of_dtype(ulps: float | Mapping[str, float], dtype: str) -> float:

@@ -8,13 +8,14 @@ import numpy as np
 
 import relay
 from relay.ir.build import const
-from relay.ir.dtype import dtype_name
+from relay.ir.dtype import dtype_name, is_float
 from relay.ir.expr import Call, Expr, Function, GlobalVar, Grad, Op, Tuple, TupleGetItem, Var
 from relay.ir.module import IRModule
 from relay.op.arrays import array_type
 from relay.op.kind import Derivative
 from relay.op.registry import registry
 from truths.base import TRUTHS, Case
+from truths.computed import directions
 from truths.distance import distances, is_apart
 
 SHOWN = 6
@@ -29,15 +30,16 @@ def cases_of(names: Sequence[str], long: bool) -> list[tuple[str, Case]]:
 def failures(names: Sequence[str], long: bool = False) -> list[str]:
     """Return a line for each result of some operators that is too far from the truth.
 
-    Unless it is to be `long`, machine code computes derivatives of float32 alone, which other dtypes share.
+    Unless it is to be `long`, machine code computes derivatives of float32 alone, which other dtypes share,
+    and none in forward mode.
     """
     cases = cases_of(names, long)
     lines = [f"{name}: no case has derivatives" for name in names if _lacks_slopes(name, cases)]
-    lines += _run("debug", cases)
+    lines += _run("debug", cases, is_forward=True)
     if not long:
         cases = [(name, case if _is_single(case) else _without_slopes(case)) for name, case in cases]
         cases = [(name, case) for name, case in cases if case.value is not None or case.slopes is not None]
-    lines += _run("native", cases)
+    lines += _run("native", cases, is_forward=long)
     more = [(name, case) for name, case in cases if case.threads != (1,)]
     for threads in sorted({n for _, case in more for n in case.threads} - {1}):
         lines += _run("native", [(name, case) for name, case in more if threads in case.threads], threads)
@@ -62,11 +64,13 @@ def _lacks_slopes(name: str, cases: Sequence[tuple[str, Case]]) -> bool:
     return registry[name].derivative is not Derivative.ZERO and not (own and is_whole) and not is_compared
 
 
-def _run(executor: str, cases: Sequence[tuple[str, Case]], threads: int = 1) -> Iterator[str]:
-    """Compare the results of cases that are computed together."""
+def _run(
+    executor: str, cases: Sequence[tuple[str, Case]], threads: int = 1, is_forward: bool = False
+) -> Iterator[str]:
+    """Compare the results of cases that are computed together, and those of forward mode."""
     mod, main, arguments = IRModule(), [], []
     for i, (name, case) in enumerate(cases):
-        results, params, values = _declared(mod, i, name, case)
+        results, params, values = _declared(mod, i, name, case, is_forward)
         main.append((results, params))
         arguments += values
     mod["main"] = Function(tuple(p for _, ps in main for p in ps), Tuple(tuple(r for r, _ in main)))
@@ -79,7 +83,9 @@ def _run(executor: str, cases: Sequence[tuple[str, Case]], threads: int = 1) -> 
         yield from _compared(f"{name} ({where})", case, result)
 
 
-def _declared(mod: IRModule, number: int, name: str, case: Case) -> tuple[Expr, list[Var], list[Any]]:
+def _declared(
+    mod: IRModule, number: int, name: str, case: Case, is_forward: bool
+) -> tuple[Expr, list[Var], list[Any]]:
     """Add the functions of a case to a module; return a call of them, its parameters and arguments."""
     values = [x for i, x in enumerate(case.operands) if i not in case.fixed]
     fresh = iter([Var(f"x{number}_{i}", array_type(x)) for i, x in enumerate(values)])
@@ -92,8 +98,25 @@ def _declared(mod: IRModule, number: int, name: str, case: Case) -> tuple[Expr, 
     ws = [Var(f"w{number}_{i}", array_type(w)) for i, w in enumerate(weights) if w is not None]
     function = GlobalVar(f"weighed{number}")
     mod[function.name_hint] = Function((*params, *ws), _weighed(call, case.weights, iter(ws)))
-    slopes = TupleGetItem(Call(Grad("grad", function), (*params, *ws)), 1)
-    return Tuple((call, slopes)), [*params, *ws], [*values, *[w for w in weights if w is not None]]
+    results = [call, TupleGetItem(Call(Grad("grad", function), (*params, *ws)), 1)]
+    more, values = [*params, *ws], [*values, *[w for w in weights if w is not None]]
+    if is_forward:
+        plain = GlobalVar(f"plain{number}")
+        mod[plain.name_hint] = Function(tuple(params), call)
+        along = [d for i, d in enumerate(_directions(case)) if i not in case.fixed]
+        ds = [Var(f"d{number}_{i}", array_type(d)) for i, d in enumerate(along)]
+        results.append(TupleGetItem(Call(Grad("jvp", plain), (Tuple(tuple(params)), Tuple(tuple(ds)))), 1))
+        more, values = [*more, *ds], [*values, *along]
+    return Tuple(tuple(results)), more, values
+
+
+def _directions(case: Case) -> tuple[Any, ...]:
+    """Return the direction of each operand in forward mode: 0 of those that have no derivative."""
+    if case.tangents is not None:
+        return case.tangents.directions
+    assert case.slopes is not None
+    pairs = zip(case.operands, case.slopes, strict=True)
+    return tuple([np.zeros_like(x) if slope is None else directions(x) for x, slope in pairs])
 
 
 def _weighed(call: Expr, weights: Any, ws: Iterator[Var]) -> Expr:
@@ -111,7 +134,7 @@ def _leaves(x: Any) -> list[Any]:
 
 def _compared(title: str, case: Case, result: Any) -> Iterator[str]:
     """Compare the result of one case, and its derivatives."""
-    value, slopes = (result, ()) if case.slopes is None else result
+    value, slopes, *tangents = (result, ()) if case.slopes is None else result
     if case.value is not None:
         yield from _apart(title, case, value, case.value, case.scale, case.ulps)
     if case.slopes is None:
@@ -122,6 +145,25 @@ def _compared(title: str, case: Case, result: Any) -> Iterator[str]:
         if right is not None:
             scale = None if case.slope_scales is None else case.slope_scales[i]
             yield from _apart(f"{title}, derivative {i}", case, slope, right, scale, case.slope_ulps)
+    for tangent in tangents:
+        value, right, scale = _tangents(case, tangent)
+        # A term of each operand is rounded too, and added.
+        bound = case.slope_ulps + len(case.operands)
+        yield from _apart(f"{title}, tangent", case, value, right, scale, bound)
+
+
+def _tangents(case: Case, tangent: Any) -> tuple[Any, Any, Any]:
+    """Return a result of forward mode, or its weighed sum, and the right one with its scale."""
+    if case.tangents is not None:
+        return tangent, case.tangents.right, case.tangents.scale
+    results = [*map(np.asarray, _leaves(tangent))]
+    weights = [1] * len(results) if case.weights is None else _leaves(case.weights)
+    pairs = [(t, w) for t, w in zip(results, weights, strict=True) if w is not None]
+    total = sum(np.sum(t * w, dtype=t.dtype) for t, w in pairs if is_float(dtype_name(t.dtype)))
+    pairs = zip(case.slopes or (), _directions(case), strict=True)
+    terms = [slope * d.astype("float64") for slope, d in pairs if slope is not None]
+    right, scale = (sum(np.sum(f(x)) for x in terms) for f in (np.asarray, np.abs))
+    return total, right, scale
 
 
 def _apart(title: str, case: Case, value: Any, right: Any, scale: Any, ulps: float) -> Iterator[str]:
