@@ -7,6 +7,7 @@ import pytest
 
 import relay
 from relay.backend.native.host.compiler import Compiler
+from relay.backend.native.host.native_program import NativeProgram
 from relay.backend.native.llvm import modules
 from relay.backend.native.llvm.builder import POINTER, VOID, Code, Value, quoted
 from relay.backend.native.llvm.codegen import Optimised
@@ -50,6 +51,23 @@ def test_programs_in_many_modules_compute_the_same(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(modules, "MAX_MODULE_CHARACTERS", 1)
     for a, b in zip(relay.build(mod, cache=False)(x), whole, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def test_the_code_of_a_closure_may_be_in_another_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The closures take nothing along: they are data of the first module."""
+    monkeypatch.setattr(modules, "MIN_MODULE_CHARACTERS", 1)
+    compiler = Compiler(
+        relay.parse("""def @main(%b: bool) -> fn(float32) -> float32 {
+            if (%b) { fn (%x: float32) { %x * 2f } } else { fn (%x: float32) { %x + 1f } }
+        }"""),
+        ["main"],
+    )
+    compiler.program.plain.update(range(len(compiler.program.pieces)))
+    first, *others = compiler.modules_of_program()
+    wrappers = [name for part in others for name in part.exports if f"ptr {name} }}" in first.text]
+    assert len(wrappers) == 2
+    main = NativeProgram.of(compiler.artefact())
+    assert [float(main(b)(np.float32(3))) for b in (True, False)] == [6.0, 4.0]
 
 
 def test_functions_that_use_tables_of_the_program_say_so() -> None:
