@@ -11,7 +11,7 @@ from relay.diagnostic import Span
 from relay.ir.dtype import bits, dtype_name, is_float, is_integer, is_signed
 from relay.ir.expr import Constant, Expr
 from relay.ir.module import IRModule
-from relay.ir.type import TensorType, Type
+from relay.ir.type import DType, TensorType, Type
 from relay.op.base import ANY_NUMBER, FLOATING, NUMERIC, Array, Domain, Numpy, sample
 from relay.op.conversion import accumulator, accumulator_name, through_wide
 from relay.op.derivative import broadcast_like, const_like, tensor_type, times, unbroadcast, written
@@ -172,28 +172,42 @@ class Power(Arithmetic):
         return through_wide(partial(_power, np), lhs, rhs)
 
     def partials(self, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
-        """By the exponent, `y * log(x)`; 0 where `x` is 0, unless the power is infinite."""
-        is_still = apply("logical_and", _is(lhs, 0), apply("greater_equal", rhs, const_like(0, rhs)))
-        base = apply("where", is_still, const_like(1, lhs), lhs)
-        return self.by_base(y, lhs, rhs), times(y, apply("log", base))
+        """By the exponent, `y * log(x)`; 0 where `x` is 0, unless the power is infinite.
 
-    def by_base(self, y: Expr, x: Expr, n: Expr) -> Expr:
+        A power of narrow floats is computed again, in float32: the factors would bring its rounding back.
+        """
+        dtype = tensor_type(y).dtype
+        wide = computing_dtype(dtype)
+        if wide != dtype:
+            lhs, rhs = [
+                scalar(float(v.value), wide) if isinstance(v, Constant) and v.is_scalar else widened(v, dtype)
+                for v in (lhs, rhs)
+            ]
+            y = apply("power", lhs, rhs)
+        zero, one = scalar(0, wide), scalar(1, wide)
+        is_still = apply("logical_and", apply("equal", lhs, zero), apply("greater_equal", rhs, zero))
+        by_exponent = times(y, apply("log", apply("where", is_still, one, lhs)))
+        return narrowed(self.by_base(lhs, rhs, wide), dtype), narrowed(by_exponent, dtype)
+
+    def by_base(self, x: Expr, n: Expr, dtype: DType) -> Expr:
         """`n * x ** (n - 1)`; 0 where `n` is 0, even at `x = 0`.
 
-        An exponent that `n - 1` rounds to would make the power another, so there it is `x ** n / x`.
+        An exponent that `n - 1` rounds to would make the power another, so there it is `x ** n / x`; also
+        where `n` is small, and `x ** (n - 1)` may be infinite.
         """
-        one = const_like(1, n)
+        zero, one = scalar(0, dtype), scalar(1, dtype)
         if isinstance(n, Constant) and n.is_scalar and n.value and _is_exact(n.value):
-            return times(n, x if n.value == 2 else apply("power", x, const_like(float(n.value) - 1, n)))
+            return times(n, x if n.value == 2 else apply("power", x, scalar(float(n.value) - 1, dtype)))
         less = apply("subtract", n, one)
         is_exact = apply(
             "logical_and",
             apply("equal", apply("subtract", n, less), one),
             apply("equal", apply("add", less, one), n),
         )
-        is_exact = apply("logical_or", is_exact, _is(x, 0))
-        is_nothing = apply("logical_and", _is(n, 0), apply("isinf", apply("divide", one, x)))
-        base = apply("where", is_nothing, const_like(1, x), x)
+        is_large = apply("greater_equal", apply("abs", n), scalar(0.5, dtype))
+        is_exact = apply("logical_or", apply("logical_and", is_exact, is_large), apply("equal", x, zero))
+        is_nothing = apply("logical_and", apply("equal", n, zero), apply("isinf", apply("divide", one, x)))
+        base = apply("where", is_nothing, one, x)
         steps = apply("power", base, apply("where", is_exact, less, n))
         return apply("divide", times(n, steps), apply("where", is_exact, one, base))
 
@@ -205,11 +219,6 @@ def _is_exact(n: Any) -> bool:
     """Return True where `n - 1` is not rounded."""
     less = n - n.dtype.type(1)
     return bool(less + n.dtype.type(1) == n and n - less == 1)
-
-
-def _is(x: Expr, value: float) -> Expr:
-    """Return True where an element is a number."""
-    return apply("equal", x, const_like(value, x))
 
 
 def _one_where_zero(x: Expr, like: Expr) -> Expr:

@@ -239,7 +239,7 @@ class Rsqrt(Smooth):
         return narrow(np.divide(np.ones_like(x), np.sqrt(x)), data.dtype)
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
-        return (times(const_like(-0.5, y), apply("divide", y, data)),)
+        return (apply("divide", times(const_like(-0.5, y), y), data),)
 
     def native(self, b: Scalars, data: Any) -> Any:
         return b.function("rsqrt", data)
