@@ -14,6 +14,8 @@ from truths.computed import computed
 
 NUMBERS = (1.0, -0.5, 3e38, 1e-45, -7.0, 0.0, np.inf, 6e-39, -2.0, 1e-30, 255.0, np.nan, 4.0, -0.125, 1e30)
 
+DATA = "the dtype of the data"
+
 
 def some(*shape: int, dtype: str = "float32") -> Any:
     """Return an array with numbers of all sizes in it; of an integer or boolean dtype, different ones."""
@@ -28,17 +30,22 @@ def moves(
     f: Callable[..., Any],
     *operands: Any,
     dtypes: Sequence[str] = ("float32", "int8"),
+    more: Sequence[str] = ("float16", "float64", "bool"),
     fixed: Sequence[int] = (),
     **attrs: Any,
 ) -> None:
-    """Declare an operator that moves elements.  An operand that is a tuple of numbers is a shape of data."""
+    """Declare an operator that moves elements.  An operand that is a tuple of numbers is a shape of data.
+
+    The dtypes of `more` are tried in the long run; an attribute that is `DATA` is the dtype.
+    """
 
     @truth(name)
     def cases(long: bool) -> Iterator[Case]:
-        for dtype in (*dtypes, "float16", "float64", "bool") if long else dtypes:
+        for dtype in (*dtypes, *more) if long else dtypes:
             xs = [_data(x, dtype) for x in operands]
             has_slopes = registry[name].derivative is not Derivative.ZERO and is_float(dtype)
-            yield computed(f, *xs, ulps=0, fixed=fixed, has_slopes=has_slopes, **attrs)
+            own = {key: dtype if value is DATA else value for key, value in attrs.items()}
+            yield computed(f, *xs, ulps=0, fixed=fixed, has_slopes=has_slopes, **own)
 
 
 def _data(x: Any, dtype: str) -> Any:
@@ -47,6 +54,7 @@ def _data(x: Any, dtype: str) -> Any:
     return some(*x, dtype=dtype) if isinstance(x, tuple) else x
 
 
+FLOATS = ("float16", "float64")
 INDEX = np.asarray([[0, 2], [-1, 1]])
 
 # --- shapes ---
@@ -97,7 +105,8 @@ moves("take", lambda x, i: x[np.clip(i, 0, 4)], (5, 2), np.asarray([7, -3, 2]), 
 moves("gather", lambda x, i: np.take_along_axis(x, i % 3, axis=1), (2, 3), INDEX, axis=1)
 moves("gather_nd", lambda x, i: x[tuple(i)], (3, 4), np.asarray([[0, 2, 1], [3, -1, 0]]))
 moves("adv_index", lambda xs: xs[0][xs[1], xs[2]], [(3, 4), np.asarray([0, 2, -1]), np.asarray([[1], [3]])])
-moves("nn.embedding", lambda i, x: x[i], np.asarray([[0, 4], [2, 2]]), (5, 3), dtypes=("float32",))
+moves("nn.embedding", lambda i, x: x[i], np.asarray([[0, 4], [2, 2]]), (5, 3), dtypes=("float32",),
+      more=FLOATS)  # fmt: skip
 
 
 def with_rows(x: Any, rows: Any, update: Any) -> Any:
@@ -145,7 +154,7 @@ def dilated(x: Any) -> Any:
     return result
 
 
-moves("nn.dilate", dilated, (2, 3), strides=(2, 3))
+moves("nn.dilate", dilated, (2, 3), strides=(2, 3), more=FLOATS)
 moves("trilu", lambda x, k: np.where(np.triu(np.ones(x.shape), 1) > 0, x, zero(x)), (3, 4), np.int32(1),
       fixed=(1,))  # fmt: skip
 moves("sequence_mask", lambda x, n: np.where(np.arange(3)[:, None] < n, x, -1), (3, 2), np.asarray([2, 3]),
@@ -197,7 +206,7 @@ moves("ones_like", lambda x: np.full(x.shape, zero(x) + 1), (2, 3))
 moves("full_like", lambda x, v: np.full(x.shape, v[()]), (2, 3), ())
 moves("full", lambda v: np.full((2, 3), v[()]), (), shape=(2, 3))
 moves("one_hot", lambda i, a, b: np.where(np.arange(4) == i[:, None], a, b), np.asarray([2, 0, 9, -1]),
-      (), (), depth=4, dtypes=("float32",))  # fmt: skip
+      (), (), depth=4, dtype=DATA, dtypes=("float32",))  # fmt: skip
 
 
 @truth("zeros")

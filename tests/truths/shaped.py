@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from relay.ir.dtype import to_numpy
-from truths.arrays import moves, padded, with_rows
+from truths.arrays import DATA, FLOATS, moves, padded, with_rows
 from truths.base import Case, truth
 from truths.computed import computed
 
@@ -17,15 +17,16 @@ moves("dyn.full", lambda v, shape: np.full((2, 3), v[()]), (), np.asarray([2, 3]
 moves("dyn.nn.pad", lambda x, w, v: padded(x, v[()], (1, 0), (0, 2)), (2, 3),
       np.asarray([[1, 0], [0, 2]]), (), fixed=(1,), dtypes=("float32",))  # fmt: skip
 moves("dyn.nn.upsampling", lambda x, *_: x.repeat(2, axis=2).repeat(3, axis=3), (1, 2, 3, 2), np.float32(2),
-      np.float32(3), fixed=(1, 2), dtypes=("float32",))  # fmt: skip
+      np.float32(3), fixed=(1, 2), dtypes=("float32",), more=FLOATS)  # fmt: skip
 moves("dyn.nn.upsampling3d", lambda x, *_: x.repeat(2, axis=2).repeat(3, axis=4), (1, 2, 3, 2, 2),
-      np.float32(2), np.float32(1), np.float32(3), fixed=(1, 2, 3), dtypes=("float32",))  # fmt: skip
+      np.float32(2), np.float32(1), np.float32(3), fixed=(1, 2, 3), dtypes=("float32",),
+      more=FLOATS)  # fmt: skip
 moves("nn.upsampling", lambda x: x.repeat(2, axis=2).repeat(3, axis=3), (1, 2, 3, 2), scale_h=2, scale_w=3,
-      dtypes=("float32",))  # fmt: skip
+      dtypes=("float32",), more=FLOATS)  # fmt: skip
 moves("nn.upsampling3d", lambda x: x.repeat(2, axis=2).repeat(3, axis=4), (1, 2, 3, 2, 2), scale_d=2,
-      scale_h=1, scale_w=3, dtypes=("float32",))  # fmt: skip
+      scale_h=1, scale_w=3, dtypes=("float32",), more=FLOATS)  # fmt: skip
 moves("dyn.one_hot", lambda i, a, b, n: np.where(np.arange(4) == i[:, None], a, b), np.asarray([2, 0, 9, -1]),
-      (), (), np.int32(4), fixed=(3,), dtypes=("float32",))  # fmt: skip
+      (), (), np.int32(4), fixed=(3,), dtype=DATA, dtypes=("float32",))  # fmt: skip
 
 
 def dense(places: Any, values: Any, default: Any) -> Any:
@@ -87,8 +88,8 @@ def sparse_fill_empty_rows(long: bool) -> Iterator[Case]:
 
 # --- views, indices and buffers ---
 
-moves("view_as_complex", lambda x: (x[:, 0], x[:, 1]), (3, 2), dtypes=("float32",))
-moves("view_as_real", lambda a, b: np.stack([a, b], axis=-1), (3,), (3,), dtypes=("float32",))
+moves("view_as_complex", lambda x: (x[:, 0], x[:, 1]), (3, 2), dtypes=("float32",), more=FLOATS)
+moves("view_as_real", lambda a, b: np.stack([a, b], axis=-1), (3,), (3,), dtypes=("float32",), more=FLOATS)
 moves("index", lambda x: x[1], (5, 4), items=(1,))
 moves("index", lambda x: x[..., ::-2], (2, 3, 4), items=("...", (None, None, -2)))
 moves("index", lambda x, i: x[i, 1:3], (5, 4), np.asarray([3, -1, 0]), items=("%", (1, 3, None)))
