@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from relay.backend.native.host.outputs import OUT
 from relay.backend.xla.device_arrays import ON_DEVICE
-from relay.diagnostic import did_you_mean, fail
+from relay.diagnostic import did_you_mean, fail, hide_own_frames
 from relay.interpreter.array_kinds import in_kind, kind_of_arguments
 from relay.interpreter.tensor_conversion import describe
 from relay.ir.walk import run
@@ -15,7 +15,6 @@ from relay.op.records import quoted
 from relay.tracing.function import MAX_KEPT, TracedFunction
 from relay.tracing.pytree import Leaf, Node, Path, Tree, Where, parts_of, unboxed
 from relay.tracing.trace import Specialised
-from relay.tracing.tracebacks import hide_own_frames
 
 if TYPE_CHECKING:
     from relay.backend.native.host.compiled_module import CompiledModule

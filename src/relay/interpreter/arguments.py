@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, TypeGuard
 
-from relay.diagnostic import Diagnostic, RelayError, did_you_mean, fail
+from relay.diagnostic import Diagnostic, Note, PythonSource, RelayError, Span, caller_span, did_you_mean, fail
 from relay.interpreter.code import Code
 from relay.interpreter.conversion import convert, type_of_argument
 from relay.interpreter.tensor_conversion import MisfitError, convert_tensor
@@ -26,6 +26,18 @@ def is_mapping(x: Any) -> TypeGuard[Mapping[str, Any]]:
     return isinstance(x, Mapping)
 
 
+def is_of_python(span: Span | None) -> bool:
+    """Return whether a place is in a Python program, which is also where calls of it stand."""
+    return span is not None and isinstance(span.source, PythonSource)
+
+
+def place_of_call(name: str, span: Span | None) -> dict[str, Any]:
+    """Return the place of a fault of a call: the caller of a function of Python, else the definition."""
+    if not is_of_python(span):
+        return {"span": span}
+    return {"span": caller_span() or span, "notes": (Note(f"`{name}` is defined", span),)}
+
+
 def arrange(code: Code, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
     """One argument for each parameter, by position or name (`argument-count`)."""
     params = [p.name for p in code.function.params]
@@ -39,14 +51,14 @@ def arrange(code: Code, args: Sequence[Any], named: Mapping[str, Any]) -> list[A
             fail(
                 "argument-count",
                 f"`{code.name}` has no parameter `%{name}`",
-                code.function.span,
+                **place_of_call(code.name, code.function.span),
                 hint=did_you_mean(name, params) or _takes(params),
             )
         if given[places[-1]] is not _MISSING:
             fail(
                 "argument-count",
                 f"`{code.name}` is given the parameter `%{name}` twice",
-                code.function.span,
+                **place_of_call(code.name, code.function.span),
                 hint="once by position and once by name",
             )
         given[places[-1]] = value
@@ -68,7 +80,7 @@ def _count(code: Code, params: Sequence[str], count: int) -> NoReturn:
     fail(
         "argument-count",
         f"`{code.name or 'fn'}` takes {len(params) or 'no'} {plural}, not {count}",
-        code.function.span,
+        **place_of_call(code.name, code.function.span),
         hint=_takes(params),
     )
 
@@ -109,13 +121,14 @@ def convert_argument(name: str, param: Var, x: Any, env: dict[Any, Any], mod: IR
         return convert(x, t, env, mod.type_definitions)
     except MisfitError as misfit:
         expected = "" if param.type_annotation is None else f" is {param.type_annotation}"
+        function = "" if name == "@main" and is_of_python(param.span) else f" of `{name}`"
         raise RelayError(
             Diagnostic(
                 "argument-type",
-                f"parameter `%{param.name}` of `{name}`{expected}: {misfit.message}",
-                param.span,
-                f"found {misfit.found}",
+                f"parameter `%{param.name}`{function}{expected}: {misfit.message}",
+                label=f"found {misfit.found}",
                 hint=misfit.hint,
+                **place_of_call(f"%{param.name}", param.span),
             )
         ) from None
 

@@ -7,7 +7,7 @@ from functools import wraps
 from inspect import unwrap
 from typing import Any, TypeVar, dataclass_transform
 
-from relay.diagnostic import Diagnostic, RelayError, caller_span, did_you_mean, fail
+from relay.diagnostic import Diagnostic, RelayError, caller_span, did_you_mean, fail, hide_own_frames
 from relay.ir import hooks
 from relay.ir.expr import Expr, Op
 from relay.op.attribute import attribute_types, conform
@@ -114,9 +114,13 @@ def clear_arguments(call: F, name: str = "") -> F:
     @wraps(call)
     def called(*args: Any, **named: Any) -> Any:
         try:
-            return call(*args, **named)
-        except TypeError:
-            _refuse_arguments(call, args, named, name)
+            try:
+                return call(*args, **named)
+            except TypeError:
+                _refuse_arguments(call, args, named, name)
+                raise
+        except RelayError as error:
+            hide_own_frames(error)
             raise
 
     return called  # pyright: ignore[reportReturnType]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from relay.diagnostic import fail
+from relay.diagnostic import fail, hide_own_frames
 from relay.interpreter.arguments import arrange
 from relay.interpreter.array_kinds import kind_of_arguments
 from relay.interpreter.code import Code
@@ -22,7 +22,6 @@ from relay.tracing.nested import argument_leaf, as_leaf, flattened, in_trace, tr
 from relay.tracing.pytree import LEAF, Tree, flatten, is_plain, parts_of, unflatten
 from relay.tracing.signature import Header, header_of
 from relay.tracing.trace import Specialised, trace
-from relay.tracing.tracebacks import hide_own_frames
 from relay.tracing.types import TypesOfTrace, current
 
 MAX_KEPT = 128

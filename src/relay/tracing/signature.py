@@ -2,6 +2,7 @@
 
 import builtins
 import inspect
+import linecache
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_origin
@@ -12,6 +13,9 @@ from relay.ir.expr import Function, Var
 from relay.ir.expr import replace as replace_node
 from relay.ir.subst import substitute_type
 from relay.ir.type import Type, TypeVar
+
+ANNOTATIONS = "<annotations>"
+"""The source of a header that is parsed, whose places are those of the Python file in diagnostics."""
 
 
 def name_of(python: Callable[..., Any]) -> str:
@@ -121,7 +125,8 @@ def header_of(python: Callable[..., Any]) -> Header:
         fn = _parse_header([p.name for p in asked], types, returns, span)
     except RelayError as error:
         where = (Note(f"in the annotations of `{name_of(python)}`", span),)
-        raise RelayError([_in_annotation(d, where) for d in error.diagnostics]) from None
+        diagnostics = [_in_annotation(d, where) for d in error.diagnostics]
+        raise RelayError([replace(d, span=_place_in_python(d.span, span)) for d in diagnostics]) from None
     of_kind = {p.kind: v for p, v in zip(asked, fn.params, strict=True)}
     rest, others = of_kind.get(inspect.Parameter.VAR_POSITIONAL), of_kind.get(inspect.Parameter.VAR_KEYWORD)
     params = tuple([v for v in fn.params if v is not rest and v is not others])
@@ -136,6 +141,21 @@ def _in_annotation(d: Diagnostic, where: tuple[Note, ...]) -> Diagnostic:
     if d.code == "unknown-type" and hint.startswith("declare it"):
         hint = "a parameter without an annotation takes records, as any nested values"
     return replace(d, notes=(*d.notes, *where), hint=hint)
+
+
+def _place_in_python(place: Span | None, function: Span | None) -> Span | None:
+    """Return where a part of an annotation stands in the file of a function, else the first line of that."""
+    if place is None or function is None or place.source.name != ANNOTATIONS:
+        return place
+    lines = linecache.getlines(function.source.name)
+    text = place.source.text[place.start : place.end]
+    for number, line in enumerate(lines[function.line - 1 :], function.line):
+        column = line.find(text) + 1
+        if column and len(text) > 1:
+            return Span(function.source, number, number, column, column + len(text))
+        if line.rstrip().endswith(":"):
+            break
+    return function
 
 
 def _check(
@@ -199,7 +219,7 @@ def _parse_header(names: list[str], types: list[Any], returns: Any, span: Span |
 
     written = [local(n) + (f": {t}" if isinstance(t, str) else "") for n, t in zip(names, types, strict=True)]
     arrow = f" -> {returns}" if isinstance(returns, str) else ""
-    parsed = parse_expression(f"fn({', '.join(written)}){arrow} {{ () }}", "<annotations>")
+    parsed = parse_expression(f"fn({', '.join(written)}){arrow} {{ () }}", ANNOTATIONS)
     assert isinstance(parsed, Function)
     params: list[Var] = []
     for p, t in zip(parsed.params, types, strict=True):

@@ -22,7 +22,7 @@ from relay.backend.native.memory.objects import ROUTINES
 from relay.backend.native.memory.tensors import relocate
 from relay.backend.native.runtime.runtime_library import runtime_library
 from relay.backend.native.runtime.threads import thread_count
-from relay.diagnostic import Diagnostic, RelayError, fail
+from relay.diagnostic import Diagnostic, RelayError, fail, hide_own_frames
 from relay.interpreter.arguments import arrange, check_constraints, convert_argument, inputs
 from relay.interpreter.array_kinds import in_kind, kind_of_arguments
 from relay.interpreter.code import Code as Interpreted
@@ -118,7 +118,11 @@ class NativeProgram:
 
         def slow(*args: Any, **named: Any) -> Any:
             kind = kind_of_arguments(args, named)
-            found: Any = self.evaluate(name, *args, **named)
+            try:
+                found: Any = self.evaluate(name, *args, **named)
+            except RelayError as error:
+                hide_own_frames(error)
+                raise
             return found if kind is None else in_kind(found, kind)
 
         header = entry.header
