@@ -21,7 +21,7 @@ from truths.programs import failures
 HERE = Path(__file__).parent
 MODULES = sorted(path.stem for path in HERE.glob("*.py") if not path.stem.startswith("test_"))
 """The modules of this folder, of which most declare truths."""
-AT_ONCE = 8
+AT_ONCE = 16
 """Operators that one program computes."""
 
 for module in MODULES:
