@@ -10,6 +10,7 @@ from types import FunctionType
 import pytest
 
 import relay
+from relay import decoding
 from relay.diagnostic import Diagnostic, RelayError, SourceName, Span, caller_span
 from relay.ir.build import const, var
 from relay.ir.expr import (
@@ -243,7 +244,7 @@ def test_an_attribute_error_within_a_module_is_not_taken_for_a_missing_name(monk
 
 def test_every_public_function_names_an_argument_that_it_lacks():
     count = 0
-    for module in (relay, relay.optim, relay.training):
+    for module in (relay, relay.optim, relay.training, relay.quantize, decoding):
         for name in module.__all__:
             function = getattr(module, name)
             if not isinstance(function, FunctionType):
@@ -257,6 +258,10 @@ def test_every_public_function_names_an_argument_that_it_lacks():
     assert count > 60
     for call, near in (
         (lambda: relay.optim.adam(lr=0.1), "here it is `learning_rate`"),
+        (lambda: relay.optim.adam(betas=(0.9, 0.99)), "here it is `beta1` and `beta2`"),
+        (lambda: relay.optim.clipped(relay.optim.sgd(0.1), max_norm=1.0), "here it is `greatest_norm`"),
+        (lambda: relay.optim.cosine(0.1, T_max=10), "here it is `steps`"),
+        (lambda: relay.variance(var("x"), ddof=1), "here it is `unbiased`"),
         (lambda: relay.build(None, targt="llvm"), "did you mean `target`?"),
     ):
         with pytest.raises(RelayError, match=re.escape(near)):

@@ -69,6 +69,7 @@ def test_other_libraries_arguments_have_hints(f: Any, message: str, hint: str) -
     [
         (relay, "jit", "relay.compile"),
         (relay, "tensor", "relay.const"),
+        (relay, "view", "relay.reshape"),
         (nn, "linear", "relay.nn.dense"),
         (optim, "Adam", "adam"),
         (optim, "SGD", "sgd"),
@@ -91,3 +92,26 @@ def test_texts_have_hints(text: str, hint: str) -> None:
     with pytest.raises(relay.RelayError) as caught:
         relay.infer(relay.parse(text))
     assert hint in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("view", "reshape"),
+        ("unsqueeze", "expand_dims"),
+        ("detach", "stop_gradient"),
+        ("permute", "transpose"),
+    ],
+)
+def test_methods_of_other_libraries_have_an_operator(name: str, near: str) -> None:
+    with pytest.raises(AttributeError, match=rf"relay.{near}\(x\) is an operator"):
+        relay.function(lambda x: getattr(x, name))(X)
+
+
+def test_the_hint_for_a_number_as_a_key_leads_to_dropout() -> None:
+    text = "def @main(%x: Tensor[(64,), float32]) { nn.dropout(%x, 1, rate=0.5).0 }"
+    with pytest.raises(relay.RelayError) as caught:
+        relay.infer(relay.parse(text))
+    assert "random.threefry_key(1), rate=…" in caught.value.diagnostics[0].hint
+    mod = relay.parse(text.replace("1, rate", "random.threefry_key(1), rate"))
+    assert 0 < np.count_nonzero(relay.create_executor("debug", mod).evaluate()(np.ones(64, "float32"))) < 64

@@ -5,6 +5,7 @@ from relay.decoding.generate import Generation, generate, stream
 from relay.decoding.options import Options
 from relay.decoding.pool import Pool
 from relay.decoding.session import Session
+from relay.op.namespace import public_function
 
 __all__ = [
     "Automaton",
@@ -17,3 +18,5 @@ __all__ = [
     "of_regex",
     "stream",
 ]
+
+globals().update({name: public_function(globals()[name], f"decoding.{name}") for name in __all__})

@@ -16,7 +16,7 @@ ELSEWHERE = {
     "jit": "compile", "linear": "nn.dense", "tensor": "const", "array": "const", "no_grad": "stop_gradient",
     "detach": "stop_gradient", "fori_loop": "fori", "jacfwd": "jacobian", "jacrev": "jacobian",
     "remat": "checkpoint", "PRNGKey": "random.threefry_key", "cat": "concatenate", "permute": "transpose",
-    "unsqueeze": "expand_dims", "randn": "random.normal", "rand": "random.uniform",
+    "unsqueeze": "expand_dims", "view": "reshape", "randn": "random.normal", "rand": "random.uniform",
 }  # fmt: skip
 """The names of our functions in NumPy, PyTorch and JAX, where the spelling is not near enough."""
 

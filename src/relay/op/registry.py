@@ -95,7 +95,8 @@ _default_instances: dict[type[Operator], Operator] = {}
 OTHER_NAMES = {
     "dim": ("axis", "axes"), "dims": ("axes", "axis"), "size": ("newshape", "shape"), "eps": ("epsilon",),
     "p": ("rate",), "negative_slope": ("alpha",), "num_classes": ("depth",),
-    "lr": ("learning_rate",), "betas": ("beta1",),
+    "lr": ("learning_rate",), "betas": ("beta1", "beta2"), "max_norm": ("greatest_norm",),
+    "T_max": ("steps",), "ddof": ("correction", "unbiased"), "correction": ("unbiased",),
 }  # fmt: skip
 """What other libraries call attributes, where the spelling is not near enough."""
 
@@ -146,9 +147,9 @@ def _refuse_arguments(call: Any, args: Sequence[Any], named: Mapping[str, Any], 
 
 def _attribute_hint(key: str, known: Collection[str]) -> str:
     """What may be meant by an attribute that an operator does not have."""
-    other = next((name for name in OTHER_NAMES.get(key, ()) if name in known), "")
-    if other:
-        return f"here it is `{other}`"
+    others = [f"`{name}`" for name in OTHER_NAMES.get(key, ()) if name in known]
+    if others:
+        return f"here it is {' and '.join(others)}"
     return did_you_mean(key, known) or (f"its attributes are {', '.join(known)}" if known else "it has none")
 
 

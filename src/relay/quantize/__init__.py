@@ -4,6 +4,7 @@
 >>> integers = relay.transform.FakeQuantizationToInteger()(quantised)
 """
 
+from relay.op.namespace import public_function
 from relay.quantize.api import quantize, report
 from relay.quantize.compat import QConfig, current_qconfig, qconfig
 from relay.quantize.config import Static, WeightOnly
@@ -16,3 +17,5 @@ __all__ = [
     "Difference", "QConfig", "Report", "Row", "Static", "Training", "WeightOnly", "current_qconfig",
     "learned_scale", "prepare_training", "prerequisite_optimize", "qconfig", "quantize", "report",
 ]  # fmt: skip
+
+globals().update({name: public_function(globals()[name], f"quantize.{name}") for name in __all__})

@@ -13,6 +13,7 @@ from relay.ir.dtype import dtype_name, floating_dtype, summed_dtype, to_numpy
 from relay.ir.expr import Call, Expr, TupleGetItem, as_expr
 from relay.ir.traced import Traced
 from relay.ir.type import Dim, TensorType, TupleType, Type
+from relay.op.namespace import ELSEWHERE
 from relay.op.registry import builders, clear_arguments, registry
 from relay.tracing.diagnostics import BRANCH_HINT, refuse
 from relay.tracing.indexing import apply, index, is_integer
@@ -292,7 +293,8 @@ class TracedValue(Traced):
 
     def __getattr__(self, name: str) -> NoReturn:
         if not name.startswith("_"):
-            known = f"relay.{name}(x) is an operator" if name in builders else ""
+            path = name if name in builders else ELSEWHERE.get(name)
+            known = f"relay.{path}(x) is an operator" if path else ""
             hint = (
                 known or did_you_mean(name, dir(type(self))) or "arrays that are traced have not all methods"
             )

@@ -63,7 +63,9 @@ class Dropout(Operator):
         if key is not None:
             known = t.resolve(key)
             if isinstance(known, TensorType) and known.shape == ():
-                hint = "without a key the rate has its name: `rate=0.5`"
+                hint = (
+                    f"write {self.name}(…, random.threefry_key(1), rate=…); without a key nothing is dropped"
+                )
                 message = f"the second operand of `{self.name}` is a random key: {OF_KEY}"
                 t.fail("rank-mismatch", message, hint=hint)
             check_key(t, key)
