@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,7 @@ NO_CODES = {
 """Texts of the sources that look like codes and are not codes."""
 
 
+@cache
 def used_codes() -> set[str]:
     """Every text of the sources that has the form of a code."""
     found: set[str] = set()

@@ -82,7 +82,7 @@ def test_one_module_imports_jax_and_none_imports_what_is_private_in_it() -> None
         text = path.read_text()
         assert "jax._src" not in text, path
         assert "jaxlib" not in text, path
-        for node in ast.walk(ast.parse(text)):
+        for node in ast.walk(ast.parse(text if "jax" in text else "")):
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             assert not any(n.partition(".")[0] == "jax" for n in names), path
