@@ -115,8 +115,8 @@ def check_indices(np: Any, indices: Any, size: Any, *, negative: bool = True) ->
 
     def told() -> str:
         first = np.asarray(indices)[np.asarray(~inside)].reshape(-1)[0]
-        shown = f"{first} or greater" if first == LAST_INDEX else str(first)
-        return f"index {shown} is out of range for an axis of size {size}"
+        shown = "an index of 2**63 - 1 or more" if first == LAST_INDEX else f"index {first}"
+        return f"{shown} is out of range for an axis of size {size}"
 
     require(np, inside, "index-out-of-range", OUTSIDE, told=told)
     return np.where(indices < 0, indices + size, indices) if negative else indices
