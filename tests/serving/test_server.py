@@ -231,6 +231,31 @@ def test_what_cannot_be_answered_has_a_status(server: Server, status: int, data:
     assert (found, type(body["error"])) == (status, str)
 
 
+def test_paths_and_bodies_that_are_wrong_are_answered_with_right_ones(server: Server) -> None:
+    for path in ("/invocations", "/", "/predictions/double"):
+        status, _, body = send(server, f"GET {path} HTTP/1.1\r\nHost: relay\r\n\r\n".encode())
+        assert (status, body["code"]) == (404, "missing")
+        assert body["error"].startswith(
+            f"there is no path {path}: the server has `POST /v2/models/NAME/infer`"
+        )
+        assert body["error"].endswith("and `GET /metrics`")
+        assert "version" not in body["error"]
+    status, headers, body = send(server, b"GET /v2/models/double/infer HTTP/1.1\r\nHost: relay\r\n\r\n")
+    assert (status, headers["allow"]) == (405, "post")  # `exchange` has headers in lower case
+    assert body["error"] == "/v2/models/double/infer takes POST, not GET"
+
+    assert send(server, post("double", DOUBLE).replace(b"/infer ", b"/infer/ "))[0] == 200
+    assert send(server, b"GET /v2/ HTTP/1.1\r\nHost: relay\r\n\r\n")[2]["name"] == "relay"
+    assert send(server, b"GET /v1/ HTTP/1.1\r\nHost: relay\r\n\r\n")[0] == 501
+
+    for wrong in (b"{}", b"[1]"):
+        for model in ("double", "texts", "pick"):
+            version = "/versions/1" * (model == "texts")
+            error = send(server, post(model + version, wrong))[2]["error"]
+            _, _, example = error.partition("hint: send a body such as ")
+            assert send(server, post(model + version, example.strip().encode()))[0] == 200
+
+
 def test_a_bomb_is_not_decompressed(server: Server) -> None:
     import zlib
 

@@ -8,7 +8,8 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from relay.serving.inference import Infer, missing
+from relay.serving.body import Receive
+from relay.serving.inference import Infer, Scope, Send, missing
 from relay.serving.library import load
 from relay.serving.metrics import Metrics
 from relay.serving.model import Model
@@ -38,6 +39,7 @@ OF_OTHER_DIALECTS = {
     "/v2/logging": "`--log-format` and `--log-requests` choose the log when the server starts",
     "/v2/models/{name}/generate": "`relay generate` runs language models; the server has only `infer`",
     "/v2/models/{name}/generate_stream": "`relay generate` runs language models; the server has only `infer`",
+    "/v1": "the server has version 2 of the protocol: `GET /v2`",
     "/v1/{rest:path}": "the server has version 2 of the protocol: `POST /v2/models/NAME/infer`",
 }
 """Calls of Triton and KServe that the server does not have: their paths, and hints."""
@@ -88,10 +90,27 @@ def make_app(state: State) -> Any:
         for served in state.repository.all():
             served.batcher.close()
 
-    http_error = load("starlette.exceptions").HTTPException
-    return applications.Starlette(
-        routes=[*routes, *others], lifespan=lifespan, exception_handlers={http_error: pages.http_error}
+    pages.calls = [f"{'GET' if 'GET' in r.methods else 'POST'} {r.path}" for r in routes]
+    app = applications.Starlette(
+        routes=[*routes, *others],
+        middleware=[load("starlette.middleware").Middleware(WithoutTrailingSlash)],
+        lifespan=lifespan,
+        exception_handlers={load("starlette.exceptions").HTTPException: pages.http_error},
     )
+    app.router.redirect_slashes = False
+    return app
+
+
+class WithoutTrailingSlash:
+    """An application that answers a path with a slash at its end as the one without."""
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"].endswith("/"):
+            scope = {**scope, "path": scope["path"].rstrip("/") or "/"}
+        await self.app(scope, receive, send)
 
 
 class Pages:
@@ -100,6 +119,8 @@ class Pages:
     def __init__(self, state: State, response: Any) -> None:
         self.state = state
         self.response = response
+        self.calls: list[str] = []
+        """The methods and paths that the server has."""
 
     def json(self, value: Any, status: int = 200) -> Any:
         """An answer in JSON."""
@@ -110,14 +131,18 @@ class Pages:
         return self.response(error_body(text, code), status, media_type=JSON)
 
     async def http_error(self, request: Any, error: Any) -> Any:
-        """A path or method that is not there."""
-        made = self.error(
-            error.status_code,
-            "method" if error.status_code == 405 else "missing",
-            f"{error.detail}: {request.method} {request.url.path}",
-        )
-        made.headers.update(error.headers or {})
-        return made
+        """Answer a path or method that the server does not have, with those that it has."""
+        path = request.url.path
+        headers: Mapping[str, str] = error.headers or {}
+        if error.status_code == 405:
+            code, text = "method", f"{path} takes {headers['Allow']}, not {request.method}"
+        else:
+            calls = [f"`{c.replace('{name}', 'NAME')}`" for c in self.calls if "{version}" not in c]
+            code = "missing"
+            text = f"there is no path {path:.80}: the server has {', '.join(calls[:-1])} and {calls[-1]}"
+        response = self.error(error.status_code, code, text)
+        response.headers.update(headers)
+        return response
 
     def unsupported(self, hint: str) -> Any:
         """Return the endpoint of a call of another dialect of the protocol."""

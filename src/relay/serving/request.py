@@ -1,10 +1,13 @@
 """A request for inference by the Open Inference Protocol: JSON, with tensors inside or as bytes behind it."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from relay.diagnostic import did_you_mean
+from relay.ir.dtype import is_float
 from relay.serving.datatypes import DTYPES, from_bytes, from_json, is_list, is_object, refuse
 from relay.serving.library import load
 from relay.serving.model import Array, Model, TensorSpec
@@ -13,6 +16,8 @@ MAX_SIZE = 2**62
 """The largest size of an axis that a request may name."""
 UNSUPPORTED = ("shared_memory_region", "classification", "sequence_id")
 """Parameters that ask for what this server does not do; others that it does not know mean nothing to it."""
+EXAMPLE_ELEMENTS = {"bool": "true", "string": '"text"'}
+"""Elements of examples in JSON; other dtypes have zeros."""
 
 
 @dataclass(slots=True)
@@ -45,7 +50,7 @@ def read_request(body: bytes | bytearray, json_size: int | None, model: Model) -
     except orjson.JSONDecodeError as error:
         refuse(f"the body is not JSON: {error}")
     if not is_object(found):
-        refuse("the body is not a JSON object", hint='it begins with {"inputs": [...')
+        refuse("the body is not a JSON object", _example(model.inputs))
     given_id = found.get("id")
     if given_id is not None and not isinstance(given_id, str):
         refuse("`id` is not a string")
@@ -57,6 +62,17 @@ def read_request(body: bytes | bytearray, json_size: int | None, model: Model) -
         _outputs(found.get("outputs"), parameters, model.outputs),
         _timeout(parameters),
     )
+
+
+def _example(inputs: Sequence[TensorSpec]) -> str:
+    """Return a hint with a body of a request to a model with these inputs."""
+    tensors: list[str] = []
+    for spec in inputs[:4]:
+        shape = [d if isinstance(d, int) else 1 for d in spec.shape]
+        element = EXAMPLE_ELEMENTS.get(spec.dtype, "0.0" if is_float(spec.dtype) else "0")
+        data = ", ".join([element] * min(prod(shape), 4)) + ", …" * (prod(shape) > 4)
+        tensors.append(f'{json.dumps({**spec.metadata(), "shape": shape})[:-1]}, "data": [{data}]}}')
+    return f'send a body such as {{"inputs": [{", ".join(tensors)}{", …" * (len(inputs) > 4)}]}}'
 
 
 def _parameters(owner: Mapping[str, Any], where: str) -> Mapping[str, Any]:
@@ -85,7 +101,7 @@ def _timeout(parameters: Mapping[str, Any]) -> float | None:
 def _inputs(found: Any, binary: memoryview, model: Model) -> list[Array]:
     """One array for each input, in the order of the model."""
     if not is_list(found):
-        refuse("the request has no list `inputs`")
+        refuse("the request has no list `inputs`", _example(model.inputs))
     specs = {spec.name: spec for spec in model.inputs}
     arrays: dict[str, Array] = {}
     at = 0
