@@ -64,7 +64,8 @@ class Dropout(Operator):
             known = t.resolve(key)
             if isinstance(known, TensorType) and known.shape == ():
                 hint = (
-                    f"write {self.name}(…, random.threefry_key(1), rate=…); without a key nothing is dropped"
+                    f"write {self.name}(…, random.threefry_key(1), rate=…), the rate as `rate=0.5`; "
+                    "without a key nothing is dropped"
                 )
                 message = f"the second operand of `{self.name}` is a random key: {OF_KEY}"
                 t.fail("rank-mismatch", message, hint=hint)
