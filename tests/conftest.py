@@ -12,7 +12,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")  # `cuda,cpu` has programs for XLA
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--bless", action="store_true", help="rewrite the expected output of golden files")
     parser.addoption(
-        "--programs", type=int, default=100, help="random programs that each property is tried on"
+        "--programs", type=int, default=60, help="random programs that each property is tried on"
     )
 
 
