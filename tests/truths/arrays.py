@@ -158,7 +158,7 @@ moves("nn.dilate", dilated, (2, 3), strides=(2, 3), more=FLOATS)
 moves("trilu", lambda x, k: np.where(np.triu(np.ones(x.shape), 1) > 0, x, zero(x)), (3, 4), np.int32(1),
       fixed=(1,))  # fmt: skip
 moves("sequence_mask", lambda x, n: np.where(np.arange(3)[:, None] < n, x, -1), (3, 2), np.asarray([2, 3]),
-      mask_value=-1.0, dtypes=("float32",))  # fmt: skip
+      mask_value=-1.0, dtypes=("float32",), more=FLOATS)  # fmt: skip
 moves("reverse_sequence", lambda x, n: np.stack([x[0, [1, 0, 2]], x[1, ::-1]]), (2, 3), np.asarray([2, 3]))
 
 
