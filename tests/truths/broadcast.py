@@ -116,9 +116,17 @@ def log_of_sum(x: Any, y: Any) -> Any:
     return max(x, y) + mp.log1p(mp.exp(-abs(x - y)))
 
 
+def greater_size(x: Any, y: Any) -> Any:
+    return abs(max(x, y))
+
+
+# Where the greater operand cancels, near a result of 0, NumPy and PyTorch have the same rounding, that of
+# the operand: 65 units of the result in float32 and 283 in float64 at some of 300 pairs, at most 2.2 of the
+# operand.
 pointwise("logaddexp", log_of_sum, lambda x, y: 1 / (1 + mp.exp(y - x)),
           lambda x, y: 1 / (1 + mp.exp(x - y)),
           slope_ulps={"float32": 56.0, "float64": 377.0},  # a difference is rounded, up to 104 and 745
+          scale=dict.fromkeys(("float32", "float64"), greater_size),
           at_infinity=quiet(np.logaddexp))  # fmt: skip
 
 

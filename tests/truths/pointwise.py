@@ -32,6 +32,7 @@ def pointwise(
     dtypes: Iterable[str] = DTYPES,
     ulps: float | Mapping[str, float] = ULPS,
     slope_ulps: float | Mapping[str, float] = ULPS,
+    scale: Mapping[str, Formula] | None = None,
     slope_scale: Mapping[str, Formula] | None = None,
     operands: int = 1,
     **attrs: Any,
@@ -44,15 +45,17 @@ def pointwise(
     of each formula; one of several is compared if there is an `at_infinity`, its derivatives are not.
     `at_zero` gives values where an operand is 0 of either sign; it and the `at_infinity` of several are given
     Python's floats.  Of narrow floats, derivatives by several operands are compared in the long run only, as
-    machine code computes them in float32.  Bounds may differ by dtype; `slope_scale` gives the
-    sizes by dtype that derivatives are rounded relative to where their terms cancel.
+    machine code computes them in float32.  Bounds may differ by dtype; `scale` and `slope_scale` give the
+    sizes by dtype that values and derivatives are rounded relative to where their terms cancel.
     """
 
     def cases(long: bool) -> Iterator[Case]:
         for dtype in dtypes:
             points = (line(dtype, at, long),) if operands == 1 else plane(dtype, at, long)
-            size = None if slope_scale is None else slope_scale.get(dtype)
-            scales = None if size is None else _computed(size, points, at_infinity, None, is_slope=True)
+            scales, slope_scales = (
+                None if size is None else _computed(size, points, at_infinity, None, is_slope=True)
+                for size in ((sizes or {}).get(dtype) for sizes in (scale, slope_scale))
+            )
             has_slopes = bool(slopes) and (long or operands == 1 or dtype not in NARROW)
             rights = [_computed(f, points, at_infinity, None, is_slope=True) for f in slopes if has_slopes]
             yield Case(
@@ -62,8 +65,9 @@ def pointwise(
                 attrs,
                 ulps=_of_dtype(ulps, dtype),
                 slope_ulps=_of_dtype(slope_ulps, dtype),
-                slope_scales=None if scales is None else (scales,) * len(slopes),
-                tangents=_tangents(points, rights, scales) if has_slopes else None,
+                scale=scales,
+                slope_scales=None if slope_scales is None else (slope_scales,) * len(slopes),
+                tangents=_tangents(points, rights, slope_scales) if has_slopes else None,
             )
 
     TRUTHS.setdefault(name, []).append(cases)
