@@ -137,7 +137,8 @@ pointwise("nn.gelu", lambda x: x * below(x), lambda x: below(x) + x * bell(x), s
           ulps={"float32": NDTR32, "float64": 24.0}, slope_ulps=EXPONENT)  # fmt: skip
 pointwise("nn.gelu", gelu_tanh, gelu_tanh_slope, slope_scale={"float64": gelu_tanh_share},
           at=[TANH_ZERO, -5, -7, 5], ulps=EXPONENT, slope_ulps=EXPONENT, approximate="tanh")  # fmt: skip
-pointwise("nn.silu", lambda x: x * logistic(x), silu_slope, slope_scale={"float64": logistic}, at=[SILU_ZERO])
+pointwise("nn.silu", lambda x: x * logistic(x), silu_slope, slope_scale={"float64": logistic},
+          at=[SILU_ZERO, -95, -737])  # fmt: skip
 pointwise("nn.silu", lambda x: x * logistic(1.75 * x), lambda x: silu_slope(1.75 * x),
           slope_scale={"float64": lambda x: logistic(1.75 * x)}, at=[SILU_ZERO / 1.75],
           ulps=EXPONENT, slope_ulps=EXPONENT, alpha=1.75)  # fmt: skip
@@ -145,7 +146,7 @@ pointwise("nn.softplus", lambda x: mp.log1p(mp.exp(x)) if x < 400 else x + mp.ex
 pointwise("nn.softplus", lambda x: mp.log1p(mp.exp(4 * x)) / 4 if x < 100 else x + mp.exp(-4 * x) / 4,
           lambda x: logistic(4 * x), beta=4.0)  # fmt: skip
 pointwise("nn.mish", lambda x: x * mish_share(x), mish_slope, slope_scale={"float64": mish_share},
-          at=[MISH_ZERO])  # fmt: skip
+          at=[MISH_ZERO, -0.17616, -95, -737])  # fmt: skip
 for name, slope, depth, rate, attrs in (
     ("nn.elu", 1.0, 1.0, 1.0, {}),
     ("nn.elu", 1.0, 0.5, 1.0, {"alpha": 0.5}),

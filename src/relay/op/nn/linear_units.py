@@ -129,7 +129,7 @@ class Gelu(LinearUnit):
 
     def _exact(self, np: Numpy, x: Array) -> Array:
         if self.approximate == "tanh":
-            return x * logistic(np, math.sqrt(8 / math.pi) * (x + CUBE * x * x * x))
+            return _gate(np, x, math.sqrt(8 / math.pi) * (x + CUBE * x * x * x))
         return x * ndtr(np, x)
 
     def scalar(self, b: Scalars, x: Any) -> Any:
@@ -137,7 +137,7 @@ class Gelu(LinearUnit):
         if self.approximate == "tanh":
             bend = b.add(b.multiply(b.multiply(x, x), b.const(CUBE, x)), b.const(1, x))
             inner = b.multiply(b.multiply(x, b.const(math.sqrt(8 / math.pi), x)), bend)
-            return b.multiply(x, b.function("sigmoid", inner))
+            return b.function("gate", x, inner)
         return b.multiply(x, b.function("ndtr", x))
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr]:
@@ -154,8 +154,7 @@ class Gelu(LinearUnit):
         first, third = (scalar(v * math.sqrt(8 / math.pi), wide) for v in (1, CUBE))
         bend = times(third, times(x, x))
         inner, rise = times(x, _add(first, bend)), _add(first, times(scalar(3, wide), bend))
-        share, rest = apply("sigmoid", inner), apply("sigmoid", apply("negative", inner))
-        slope = times(share, _add(scalar(1, wide), times(times(rest, x), rise)))
+        slope = _gate_slope(inner, times(x, rise), wide)
         return (narrowed(_exact_at_zero(slope, x, dtype, TANH_ZERO), dtype),)
 
 
@@ -173,20 +172,19 @@ class Silu(LinearUnit):
 
     def value(self, np: Numpy, x: Array) -> Array:
         x = _not_infinite(np, x)
-        return x * logistic(np, x * x.dtype.type(self.alpha))
+        return _gate(np, x, x * x.dtype.type(self.alpha))
 
     def scalar(self, b: Scalars, x: Any) -> Any:
         x = _not_below(b, x, -GATE_END) if self.alpha > 0 else x
         inner = x if self.alpha == 1 else b.multiply(x, b.const(self.alpha, x))
-        return b.multiply(x, b.function("sigmoid", inner))
+        return b.function("gate", x, inner)
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr]:
         """`s * (1 + alpha * x * (1 - s))` with the sigmoid `s`; `1 - s` is that of `-alpha * x`."""
         dtype = tensor_type(data).dtype
         wide, x = computing_dtype(dtype), widened(data, dtype)
         inner = _held_to(GATE_END, times(x, scalar(self.alpha, wide)))
-        share, rest = apply("sigmoid", inner), apply("sigmoid", apply("negative", inner))
-        slope = times(share, _add(scalar(1, wide), times(inner, rest)))
+        slope = _gate_slope(inner, inner, wide)
         return (narrowed(_exact_at_zero(slope, x, dtype, SILU_ZERO, self.alpha), dtype),)
 
 
@@ -227,40 +225,38 @@ class Mish(LinearUnit):
 
     def value(self, np: Numpy, x: Array) -> Array:
         x = _not_infinite(np, x)
-        e = np.exp(-np.abs(x))
+        lifted, factor = _lifted_array(np, x)
+        e = np.exp(-np.abs(lifted))
         above, least = np.where(x < 0, e * (e + 2), 1 + 2 * e), np.where(x < 0, 2, 2 * e * e)
-        return x * (above / (above + least))
+        return x * (above / (above + least)) * factor
 
     def scalar(self, b: Scalars, x: Any) -> Any:
-        x = _not_below(b, x, -GATE_END)
-        e, below = b.function("exp", b.negative(b.function("fabs", x))), b.compare("lt", x, b.const(0, x))
-        twice = b.add(e, e)
-        above = b.add(twice, b.select(below, b.multiply(e, e), b.const(1, x)))
-        least = b.select(below, b.const(2, x), b.multiply(twice, e))
-        return b.multiply(x, b.divide(above, b.add(above, least)))
+        return b.function("mish", _not_below(b, x, -GATE_END))
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr]:
-        """`w / d ** 2` below 0, otherwise 1 more, with polynomials `w` and `d` in `e = exp(-abs(x))`.
+        """`w / d` below 0, otherwise 1 more, with polynomials `w` and `d` in `e = exp(-abs(x))`.
 
-        Below 0, `d = e * (e + 2) + 2` and `w = e * (4 + 4 * x + e * (6 + 4 * x + e * (4 + e)))`; otherwise
-        `d = 1 + e * (2 + 2 * e)` and `w = e * e * (4 * x - 2 + e * (4 * x - 4 - 4 * e))`.
+        Below 0, `d` is `(e * (e + 2) + 2) ** 2`, multiplied out as the square would double the rounding, and
+        `w = e * (4 + 4 * x + e * (6 + 4 * x + e * (4 + e)))`; otherwise `d = (1 + e * (2 + 2 * e)) ** 2` and
+        `w = e * e * (4 * x - 2 + e * (4 * x - 4 - 4 * e))`.
         """
         dtype = tensor_type(data).dtype
         wide, x = computing_dtype(dtype), widened(data, dtype)
-        one, two, four, six = (scalar(v, wide) for v in (1, 2, 4, 6))
+        one, two, four, six, eight = (scalar(v, wide) for v in (1, 2, 4, 6, 8))
         held = _held_to(GATE_END, x)
         is_below = apply("less", held, scalar(0, wide))
-        e = apply("exp", apply("where", is_below, held, apply("negative", held)))
-        line, twice = times(four, held), _add(e, e)
-        below = times(e, _add(four, line, times(e, _add(six, line, times(e, _add(four, e))))))
-        last = apply("subtract", apply("subtract", line, four), _add(twice, twice))
-        above = times(times(e, e), _add(apply("subtract", line, two), times(e, last)))
+        size, factor = _decay(held, wide)
+        e = apply("exp", size)
+        line, twice, last = times(four, held), _add(e, e), times(e, _add(four, e))
+        below = times(e, _add(four, line, times(e, _add(six, line, last))))
+        square = _add(four, times(e, _add(eight, times(e, _add(eight, last)))))
+        rest = apply("subtract", apply("subtract", line, four), _add(twice, twice))
+        above = times(times(e, e), _add(apply("subtract", line, two), times(e, rest)))
+        root = _add(one, times(e, _add(two, twice)))
         share = apply("where", is_below, below, above)
-        least = apply(
-            "where", is_below, _add(times(e, _add(e, two)), two), _add(one, times(e, _add(two, twice)))
-        )
+        least = apply("where", is_below, square, times(root, root))
         start = apply("where", is_below, scalar(0, wide), one)
-        slope = _add(start, apply("divide", share, times(least, least)))
+        slope = _add(start, times(apply("divide", share, least), factor))
         return (narrowed(_exact_at_zero(slope, x, dtype, MISH_ZERO), dtype),)
 
 
@@ -398,6 +394,47 @@ class HardSwish(LinearUnit):
 
 GATE_END = 1000.0
 """Beyond this, the exponential of the negative is 0 in every dtype."""
+LIFT_END = -85.0
+"""Below this, exponentials may be subnormal that multiply a larger number; their sum with 1 is 1."""
+LIFT = 45.0
+"""Added to the exponent there: the sum is exact, and the exponential normal, still nothing beside 1."""
+
+
+def _lifted_array(np: Numpy, x: Array) -> tuple[Array, Array]:
+    """Return exponents with `LIFT` added where they are far below 0, and the factors of the products."""
+    is_far, number = x < LIFT_END, x.dtype.type
+    factors = np.where(is_far, number(math.exp(-LIFT)), number(1))
+    return np.where(is_far, x + number(LIFT), x), factors
+
+
+def _decay(x: Expr, dtype: DType) -> tuple[Expr, Expr]:
+    """Return `-abs(x)` with `LIFT` added where `x` is far below 0, and the factor of the product."""
+    is_below, is_far = (apply("less", x, scalar(end, dtype)) for end in (0, LIFT_END))
+    size = apply("where", is_below, x, apply("negative", x))
+    return (
+        apply("where", is_far, _add(x, scalar(LIFT, dtype)), size),
+        apply("where", is_far, scalar(math.exp(-LIFT), dtype), scalar(1, dtype)),
+    )
+
+
+def _gate_slope(inner: Expr, rise: Expr, dtype: DType) -> Expr:
+    """Return `s * (1 + rise * (1 - s))` with the sigmoid `s` of `inner`, as one quotient.
+
+    It is the derivative of `x * s`, with `rise` that of `inner` times `x`.
+    """
+    size, factor = _decay(inner, dtype)
+    e, is_below = apply("exp", size), apply("less", inner, scalar(0, dtype))
+    one = scalar(1, dtype)
+    below = _add(one, e)
+    above = _add(below, times(rise, apply("where", is_below, one, e)))
+    share = times(above, apply("where", is_below, e, one))
+    return times(apply("divide", share, times(below, below)), factor)
+
+
+def _gate(np: Numpy, x: Array, inner: Array) -> Array:
+    """Return `x * sigmoid(inner)`, as exact where the sigmoid is subnormal."""
+    lifted, factor = _lifted_array(np, inner)
+    return x * logistic(np, lifted) * factor
 
 
 def _not_infinite(np: Numpy, x: Array) -> Array:

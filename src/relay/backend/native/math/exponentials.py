@@ -227,6 +227,31 @@ def sigmoid(x: Lane) -> Lane:
     return share.choose(x.compare("oge", 0.0), (-e).fma(share, e))
 
 
+LIFT = 24
+"""Doublings of an exponential that multiplies a large number: it may be subnormal, the product not."""
+
+
+def gate(x: Lane, y: Lane) -> Lane:
+    """`x * sigmoid(y)`, as exact where the sigmoid is subnormal."""
+    e = exp(-y.size(), doublings=LIFT)
+    is_up = y.compare("oge", 0.0)
+    share = x.const(1.0).choose(is_up, e) / e.fma(2.0**-LIFT, 1.0)
+    return x * share * x.const(1.0).choose(is_up, 2.0**-LIFT)
+
+
+def mish(x: Lane) -> Lane:
+    """`x * tanh(log(1 + exp(x)))`, as exact where the hyperbolic tangent is subnormal.
+
+    With `e = exp(-abs(x))` and `p = e * (e + 2)`, it is `x * p / (p + 2)` below 0; otherwise, with
+    `q = 1 + 2 * e`, `2 * x * q / (q * q + 1)`.
+    """
+    e = exp(-x.size(), doublings=LIFT)
+    p, q = e * e.fma(2.0**-LIFT, 2.0), e.fma(2.0 ** (1 - LIFT), 1.0)
+    is_below = x.compare("olt", 0.0)
+    share = p.choose(is_below, q) / p.fma(2.0**-LIFT, 2.0).choose(is_below, q.fma(q, 1.0))
+    return x * share * x.const(2.0**-LIFT).choose(is_below, 2.0)
+
+
 def asinh(x: Lane) -> Lane:
     """The inverse of the hyperbolic sine."""
     a = x.size()
