@@ -148,7 +148,8 @@ def non_max_suppression(long: bool) -> Iterator[Case]:
         for is_bottom in (False, True):
             yield computed(
                 lambda *xs, f=formula, b=is_bottom: f(*xs, is_bottom=b), *xs, ulps=0,
-                has_slopes=is_bottom == is_forced, return_indices=False, invalid_to_bottom=is_bottom, **attrs,
+                has_slopes=long or is_bottom == is_forced, return_indices=False,
+                invalid_to_bottom=is_bottom, **attrs,
             )  # fmt: skip
 
 
@@ -219,7 +220,7 @@ def regular_non_max_suppression(long: bool) -> Iterator[Case]:
         levels = [np.transpose([[0.99] * 6, *SCORES]), np.transpose([[0.0] * 6, *SCORES[::-1]])]
         yield computed(
             formula, boxes, np.asarray(levels, dtype), ulps=0, max_detections_per_class=2, max_detections=5,
-            num_classes=2, iou_threshold=0.5, score_threshold=0.35, has_slopes=dtype == "float32",
+            num_classes=2, iou_threshold=0.5, score_threshold=0.35, has_slopes=long or dtype == "float32",
         )  # fmt: skip
 
 
@@ -247,7 +248,7 @@ def multibox_prior(long: bool) -> Iterator[Case]:
         yield computed(
             lambda x, how=(steps, offsets, is_clipped): formula(x, *how), np.ones((1, 1, 2, 3), dtype),
             sizes=(0.5, 0.25), ratios=(1.0, 2.0, 0.5), steps=steps, offsets=offsets, clip=is_clipped,
-            has_slopes=not is_clipped, is_normwise=True,
+            has_slopes=long or not is_clipped, is_normwise=True,
         )  # fmt: skip
 
 
@@ -283,7 +284,7 @@ def multibox_transform_loc(long: bool) -> Iterator[Case]:
         anchors = np.asarray([[[0.1, 0.2, 0.5, 0.4], [0.4, 0.3, 0.9, 0.95], [0.6, 0.1, 0.8, 0.7]]], dtype)
         yield computed(
             lambda *xs, c=is_clipped: formula(*xs, c), levels, moves, anchors, is_normwise=True,
-            has_slopes=not is_clipped, clip=is_clipped, threshold=0.3,
+            has_slopes=long or not is_clipped, clip=is_clipped, threshold=0.3,
         )  # fmt: skip
 
 
@@ -337,5 +338,5 @@ def proposal(long: bool) -> Iterator[Case]:
             lambda *xs, i=is_iou: formula(*xs, i), levels.astype(dtype), moves.astype(dtype), sizes,
             scales=(2.0,), ratios=(1.0, 0.5), feature_stride=stride, threshold=0.6, rpn_pre_nms_top_n=6,
             rpn_post_nms_top_n=post, rpn_min_size=least, iou_loss=is_iou, is_normwise=True,
-            has_slopes=not is_iou,
+            has_slopes=long or not is_iou,
         )  # fmt: skip

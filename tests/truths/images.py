@@ -83,7 +83,7 @@ def on_grids(
     def cases(long: bool) -> Iterator[Case]:
         for dtype in dtypes:
             xs = (draw(shape, dtype), grid.reshape(1, rank, *[1] * (rank - 2), 2, 3).astype(dtype))
-            yield computed(formula, *xs, is_normwise=True, ulps=16, has_slopes=has_slopes, **attrs)
+            yield computed(formula, *xs, is_normwise=True, ulps=16, has_slopes=has_slopes or long, **attrs)
 
 
 on_grids((1, 2, 3, 4), hat, lambda p, n: p, dtypes=("float32",), has_slopes=True)
@@ -118,7 +118,8 @@ def crop_and_resize(long: bool) -> Iterator[Case]:
         for weight, sizes, method in ((hat, (2, 3), "bilinear"), (nearest, (1, 2), "nearest_neighbor")):
             yield computed(
                 lambda *xs, w=weight, s=sizes: formula(*xs, w, s), *xs, crop_size=sizes, method=method,
-                extrapolation_value=0.5, is_normwise=True, has_slopes=dtype == "float32" and weight is hat,
+                extrapolation_value=0.5, is_normwise=True,
+                has_slopes=long or (dtype == "float32" and weight is hat),
             )  # fmt: skip
 
 
@@ -140,7 +141,7 @@ def deformable_conv2d(long: bool) -> Iterator[Case]:
         xs = (draw((1, 2, 2, 3), dtype), moves, draw((2, 2, 2, 2), dtype, 1))
         attrs = {"deformable_groups": 2, "strides": (1, 2), "padding": (0, 1, 0, 0)}
         if dtype == "float32":
-            yield computed(formula, *xs, is_normwise=True, has_slopes=False, **attrs)
+            yield computed(formula, *xs, is_normwise=True, has_slopes=long, **attrs)
             continue
         mask = np.linspace(0.1, 1.3, 16).reshape(1, 8, 1, 2).astype(dtype)
         yield computed(formula, *xs, mask, is_normwise=True, **attrs)
@@ -210,7 +211,7 @@ def roi_align(long: bool) -> Iterator[Case]:
         attrs = dict(zip(names, how, strict=True))
         yield computed(
             lambda x, rois, how=how: roi_aligned(x, rois, *how), *xs, is_normwise=True,
-            has_slopes=ratio > 0 and mode != "max", pooled_size=(2, 2), **attrs,
+            has_slopes=long or (ratio > 0 and mode != "max"), pooled_size=(2, 2), **attrs,
         )  # fmt: skip
 
 
@@ -238,7 +239,7 @@ def roi_pool(long: bool) -> Iterator[Case]:
 
     for dtype in ("float32", "float64"):
         xs = (draw((2, 2, 3, 4), dtype), np.asarray(REGIONS, dtype))
-        yield computed(formula, *xs, ulps=0, pooled_size=(2, 3), has_slopes=dtype == "float32")
+        yield computed(formula, *xs, ulps=0, pooled_size=(2, 3), has_slopes=long or dtype == "float32")
 
 
 @truth("vision.yolo_reorg")
