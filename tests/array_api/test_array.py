@@ -173,6 +173,7 @@ def test_methods_are_the_functions() -> None:
     equal(X.astype("int8"), np.asarray(X), xp.int8)
     assert X.argmax().item() == 5
     assert X.std(axis=1, keepdims=True).shape == (2, 1)
+    np.testing.assert_allclose(np.asarray(X.var(correction=1)), np.asarray(X).var(ddof=1), rtol=1e-6)
 
 
 @pytest.mark.parametrize("where", [

@@ -10,7 +10,8 @@ from types import FunctionType
 import pytest
 
 import relay
-from relay import decoding
+import relay.numpy as rnp
+from relay import decoding, frontend, transform
 from relay.diagnostic import Diagnostic, RelayError, SourceName, Span, caller_span
 from relay.ir.build import const, var
 from relay.ir.expr import (
@@ -30,6 +31,7 @@ from relay.ir.scope_builder import ScopeBuilder
 from relay.ir.supply import GlobalVarSupply, NameSupply
 from relay.ir.type import GlobalTypeVar, IncompleteType, TensorType, TupleType, TypeCall, TypeVar, scalar_type
 from relay.loops import while_loop
+from relay.transform.rewriting.registry import public_names
 
 
 def two_definitions():
@@ -244,8 +246,15 @@ def test_an_attribute_error_within_a_module_is_not_taken_for_a_missing_name(monk
 
 def test_every_public_function_names_an_argument_that_it_lacks():
     count = 0
-    for module in (relay, relay.optim, relay.training, relay.quantize, decoding):
-        for name in module.__all__:
+    modules = {m: m.__all__ for m in (relay, relay.optim, relay.training, relay.quantize, decoding)}
+    modules[frontend] = [*frontend.PLACES]
+    modules[transform] = [name for name in dir(transform) if name not in public_names]
+    modules[rnp] = [name for name in dir(rnp) if not name.startswith("_")]
+    for part in (rnp.linalg, rnp.fft):
+        own = [name for name, f in vars(part).items() if getattr(f, "__module__", "") == part.__name__]
+        modules[part] = [name for name in own if not name.startswith("_")]
+    for module, names in modules.items():
+        for name in names:
             function = getattr(module, name)
             if not isinstance(function, FunctionType):
                 continue
@@ -254,14 +263,19 @@ def test_every_public_function_names_an_argument_that_it_lacks():
             if all(p.kind is not p.VAR_KEYWORD for p in signature.parameters.values()):
                 count += 1
                 with pytest.raises(RelayError, match=f"{name}` has no argument `no_such_argument`"):
-                    function(no_such_argument=1)
-    assert count > 60
+                    function(*[IRModule()] * (module is transform), no_such_argument=1)
+    assert count > 300
     for call, near in (
         (lambda: relay.optim.adam(lr=0.1), "here it is `learning_rate`"),
         (lambda: relay.optim.adam(betas=(0.9, 0.99)), "here it is `beta1` and `beta2`"),
         (lambda: relay.optim.clipped(relay.optim.sgd(0.1), max_norm=1.0), "here it is `greatest_norm`"),
         (lambda: relay.optim.cosine(0.1, T_max=10), "here it is `steps`"),
         (lambda: relay.variance(var("x"), ddof=1), "here it is `unbiased`"),
+        (lambda: rnp.std([1.0, 2.0], ddof=1), "here it is `correction`"),
+        (lambda: rnp.asarray([1.0, 2.0]).var(ddof=1), "here it is `correction`"),
+        (lambda: relay.function(lambda x: x.var(ddof=1))(const([1.0, 2.0])), "here it is `unbiased`"),
+        (lambda: transform.fuse_ops(IRModule(), max_op=1), "did you mean `max_ops`?"),
+        (lambda: transform.to_anf(IRModule(), 3), "`transform.to_anf`: too many positional arguments"),
         (lambda: relay.build(None, targt="llvm"), "did you mean `target`?"),
     ):
         with pytest.raises(RelayError, match=re.escape(near)):

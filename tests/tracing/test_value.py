@@ -85,6 +85,10 @@ def test_reductions(name: str, axis: int | None) -> None:
 
 
 def test_reductions_over_several_axes_and_of_truth_values() -> None:
+    wanted = [X.std(0, ddof=1), X.var(ddof=1)]
+    results = relay.function(lambda x: (x.std(0, unbiased=True), x.var(unbiased=True)))(X)
+    for result, value in zip(results, wanted, strict=True):
+        np.testing.assert_allclose(np.asarray(result), value, rtol=1e-6)
     agree(lambda x: x.sum((0, 2)), np.ones((2, 3, 4), "float32"))
     agree(lambda x: x.any(0), B)
     agree(lambda x: x.all(), B)

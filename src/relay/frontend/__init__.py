@@ -13,5 +13,6 @@ PLACES = {
 def __getattr__(name: str) -> Any:
     """An importer or exporter, on first use."""
     if name in PLACES:
-        return getattr(import_module(f"relay.frontend.{PLACES[name]}"), name)
+        function = getattr(import_module(f"relay.frontend.{PLACES[name]}"), name)
+        return import_module("relay.op.namespace").public_function(function, f"frontend.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,6 +7,8 @@ promote dtypes as the standard says.
 # ruff: noqa: I001 - a module's names in one statement, each `as` itself: that makes them public
 
 from math import e as e, inf as inf, nan as nan, pi as pi
+from sys import modules as _modules
+from types import FunctionType as _FunctionType
 
 from relay.numpy import (
     creation, elementwise, fft as fft, linalg as linalg, linear_algebra, manipulation, searching, statistics,
@@ -59,10 +61,17 @@ from relay.numpy.statistics import (
     cumulative_sum as cumulative_sum, diff as diff, max as max, mean as mean, min as min, prod as prod,
     std as std, sum as sum, var as var,
 )  # fmt: skip
+from relay.op.namespace import public_function as _public_function
 
 newaxis = None
 """A new axis, in an index."""
 __array_api_version__ = VERSIONS[-1]
 
+for _module in (_modules[__name__], linalg, fft):
+    for _name, _value in [*vars(_module).items()]:
+        if not isinstance(_value, _FunctionType) or _name.startswith("_"):
+            continue
+        if _name in globals() or _value.__module__ == _module.__name__:
+            setattr(_module, _name, _public_function(_value, f"{_module.__name__}.{_name}"))
 for _part in (creation, elementwise, linear_algebra, manipulation, searching, statistics):
     _functions.update(vars(_part))

@@ -10,6 +10,7 @@ import numpy as np
 
 from relay.interpreter.value import is_array, is_sequence
 from relay.ir.symbol import Dimension
+from relay.op.registry import clear_arguments
 from relay.tracing.places import Places
 from relay.tracing.pytree import Box, Boxed
 from relay.tracing.value import TracedValue
@@ -67,9 +68,22 @@ def reduction(name: str) -> Callable[..., Any]:
     def method(self: Any, axis: Any = None, keepdims: bool = False) -> Any:
         return functions[name](self, axis=axis, keepdims=keepdims)
 
+    return _method(name, method)
+
+
+def spread(name: str) -> Callable[..., Any]:
+    """A method that reduces axes with a function that has a correction of the number of elements."""
+
+    def method(self: Any, axis: Any = None, keepdims: bool = False, correction: float = 0.0) -> Any:
+        return functions[name](self, axis=axis, keepdims=keepdims, correction=correction)
+
+    return _method(name, method)
+
+
+def _method(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     method.__name__ = name
     method.__doc__ = f"`relay.numpy.{name}` along `axis`."
-    return method
+    return clear_arguments(method, f"x.{name}")
 
 
 class ArrayMethods:
@@ -141,7 +155,7 @@ class ArrayMethods:
     # --- methods that people know, by `functions`
 
     sum, prod = reduction("sum"), reduction("prod")
-    mean, std, var = reduction("mean"), reduction("std"), reduction("var")
+    mean, std, var = reduction("mean"), spread("std"), spread("var")
     max, min = reduction("max"), reduction("min")
     all, any = reduction("all"), reduction("any")
     argmax, argmin = reduction("argmax"), reduction("argmin")

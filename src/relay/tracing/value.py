@@ -91,15 +91,31 @@ def reduction(name: str, computing: Callable[[str], str] = as_given) -> Callable
     """
 
     def method(self: "TracedValue", axis: Axis = None, keepdims: bool = False) -> Any:
-        known = known_dtype(self)
-        dtype = "" if known is None else dtype_name(known)
-        wanted = computing(dtype) if dtype else dtype
-        operand = self if wanted == dtype else apply("cast", self, dtype=wanted)
-        return apply(name, operand, axis=axis, keepdims=keepdims)
+        return apply(name, _cast(self, computing), axis=axis, keepdims=keepdims)
 
+    return _method(name, method)
+
+
+def spread(name: str) -> Callable[..., Any]:
+    """Return a method that reduces axes with `variance` or `std`."""
+
+    def method(self: "TracedValue", axis: Axis = None, keepdims: bool = False, unbiased: bool = False) -> Any:
+        return apply(name, _cast(self, floating_dtype), axis=axis, keepdims=keepdims, unbiased=unbiased)
+
+    return _method(name, method)
+
+
+def _cast(x: "TracedValue", computing: Callable[[str], str]) -> "TracedValue":
+    known = known_dtype(x)
+    dtype = "" if known is None else dtype_name(known)
+    wanted = computing(dtype) if dtype else dtype
+    return x if wanted == dtype else apply("cast", x, dtype=wanted)
+
+
+def _method(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     method.__name__ = name
     method.__doc__ = f"`relay.{name}` along `axis`: one, several, or all."
-    return clear_arguments(method, f"x.{name}")
+    return clear_arguments(method, "x.var" if name == "variance" else f"x.{name}")
 
 
 def clears(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -247,8 +263,8 @@ class TracedValue(Traced):
     # --- reductions along `axis`: one, several, or all; dtypes are those of the array API
 
     sum, prod = reduction("sum", summed_dtype), reduction("prod", summed_dtype)
-    mean, std = reduction("mean", floating_dtype), reduction("std", floating_dtype)
-    var = reduction("variance", floating_dtype)
+    mean = reduction("mean", floating_dtype)
+    std, var = spread("std"), spread("variance")
     max, min = reduction("max"), reduction("min")
     all, any = reduction("all"), reduction("any")
     argmax, argmin = reduction("argmax"), reduction("argmin")

@@ -33,10 +33,14 @@ def __getattr__(name: str) -> Any:
     """A public name, a pass function (`fuse_ops`), or what makes a pass object (`FuseOps`), on first use."""
     if name.startswith("__"):
         raise AttributeError(name)
-    home, inner = _HOME.get(name, ("", ""))
-    found = getattr(import_module(home), inner) if home else _pass(name)
-    globals()[name] = found
-    return found
+    globals()[name] = _import_public(name, *_HOME[name]) if name in _HOME else _pass(name)
+    return globals()[name]
+
+
+def _import_public(name: str, home: str, inner: str) -> Any:
+    """Import a function or class of another module."""
+    value = getattr(import_module(home), inner)
+    return import_module("relay.op.namespace").public_function(value, f"transform.{name}")
 
 
 def _pass(name: str) -> Any:

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, ParamSpec, get_type_hints
@@ -11,6 +11,7 @@ from typing import Any, ParamSpec, get_type_hints
 from relay.diagnostic import Span, did_you_mean, fail
 from relay.ir.collector import paused
 from relay.ir.module import IRModule
+from relay.op.registry import clear_arguments
 from relay.transform.rewriting.definitions import annotated, with_regions_of
 from relay.transform.rewriting.forms import TYPED, Form
 
@@ -73,17 +74,20 @@ def module_pass(
     def register(function: Callable[P, IRModule]) -> Callable[P, IRModule]:
         change: Callable[..., IRModule] = function
 
+        @partial(clear_arguments, name=f"transform.{name}")
         @wraps(function)
         def run(*args: P.args, **options: P.kwargs) -> IRModule:
-            given, *_ = args
-            assert isinstance(given, IRModule)
-            mod = annotated(given)
+            if not args:
+                raise TypeError(f"{name}() is missing the module, its first argument")
+            first, *rest = args
+            assert isinstance(first, IRModule)
+            mod = annotated(first)
             for form in needs:
                 mod = mod if form.is_known(mod) else find(form.by).run(mod)
             stays = () if options.get(unless) else keeps
             kept = {form: [v for v in mod.functions if form.is_known_of(mod, v)] for form in stays}
             with paused():
-                out = with_regions_of(mod, change(mod, **options))
+                out = with_regions_of(mod, change(mod, *rest, **options))
             for form in (TYPED, *gives):
                 form.note(out)
             for form, names in kept.items():
