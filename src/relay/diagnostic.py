@@ -348,6 +348,16 @@ class RelayError(Exception):
         return tuple(d.code for d in self.diagnostics)
 
 
+def is_of_python(span: Span | None) -> bool:
+    """Return whether a place is in a Python program, which is also where calls of it stand."""
+    return span is not None and isinstance(span.source, PythonSource)
+
+
+def name_of_local(name: str, span: Span | None) -> str:
+    """Return the name of a variable as the program that defines it at `span` writes it: in text, with `%`."""
+    return name if is_of_python(span) else f"%{name}"
+
+
 def fail(
     code: str,
     message: str,

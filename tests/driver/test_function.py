@@ -208,10 +208,36 @@ def test_function_is_called_by_its_python_name() -> None:
 
     assert refused(lambda: square(), "argument-count").message == "`square` takes 1 argument, not 0"
     d = refused(lambda: square(np.ones(2)), "argument-type")
-    assert d.message.startswith("parameter `%x` of `square` is ")
+    assert d.message.startswith("parameter `x` of `square` is ")
     y = relay.var("y")
     assert refused(lambda: square(y, y), "argument-count").message == "`square` takes 1 argument, not 2"
-    assert refused(lambda: square(z=y), "argument-count").message == "`square` has no parameter `%z`"
+    assert refused(lambda: square(z=y), "argument-count").message == "`square` has no parameter `z`"
+
+
+@pytest.mark.parametrize("executor", ["debug", "native"])
+def test_errors_use_the_names_of_a_python_program(executor: str) -> None:
+    @relay.function
+    def scaled(x: "Tensor[(3,), int32]", k: "int32"):
+        return x * k
+
+    xs = np.arange(3, dtype="int32")
+    run = relay.create_executor(executor, scaled.mod).evaluate()
+    for call, message, hint in (
+        (lambda: run(xs), "`scaled` takes 2 arguments, not 1", "its parameters are `x`, `k`"),
+        (lambda: run(xs, 1, 2), "`scaled` takes 2 arguments, not 3", "its parameters are `x`, `k`"),
+        (lambda: run(xs, kk=1), "`scaled` has no parameter `kk`", "did you mean `k`?"),
+        (
+            lambda: run(xs, x=xs),
+            "`scaled` is given the parameter `x` twice",
+            "once by position and once by name",
+        ),
+    ):
+        d = refused(call, "argument-count")
+        assert (d.message, d.hint, d.notes[0].message) == (message, hint, "`scaled` is defined")
+    d = refused(lambda: run(xs[:2], 1), "argument-type")
+    assert d.message.startswith("parameter `x` of `scaled` is Tensor[(3,), int32]: ")
+    d = refused(lambda: relay.function(lambda y: relay.mean(y))(xs), "dtype-not-supported")
+    assert d.notes[0].message.startswith("`y` is declared Tensor[(3,), int32]")
 
 
 def test_traced_function_is_a_value_in_another() -> None:

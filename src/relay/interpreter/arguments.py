@@ -1,9 +1,21 @@
 """Arguments from Python: matched with parameters, converted by their types, and checked."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, TypeGuard
 
-from relay.diagnostic import Diagnostic, Note, PythonSource, RelayError, Span, caller_span, did_you_mean, fail
+from relay.diagnostic import (
+    Diagnostic,
+    Note,
+    PythonSource,
+    RelayError,
+    Span,
+    caller_span,
+    did_you_mean,
+    fail,
+    is_of_python,
+    name_of_local,
+)
 from relay.interpreter.code import Code
 from relay.interpreter.conversion import convert, type_of_argument
 from relay.interpreter.tensor_conversion import MisfitError, convert_tensor
@@ -12,6 +24,8 @@ from relay.ir.dtype import to_numpy
 from relay.ir.expr import Call, Function, Var, replace
 from relay.ir.module import IRModule
 from relay.ir.type import TensorType
+
+PYTHON_DEFINITION = re.compile(r"(?:async )?def (\w+)")
 
 
 def inputs(args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Sequence[Any], Mapping[str, Any]]:
@@ -26,9 +40,17 @@ def is_mapping(x: Any) -> TypeGuard[Mapping[str, Any]]:
     return isinstance(x, Mapping)
 
 
-def is_of_python(span: Span | None) -> bool:
-    """Return whether a place is in a Python program, which is also where calls of it stand."""
-    return span is not None and isinstance(span.source, PythonSource)
+def name_of_function(name: str, span: Span | None) -> str:
+    """Return what users call a definition: `@main` of a Python function has the name behind its `def`."""
+    if name == "@main" and span is not None and isinstance(span.source, PythonSource):
+        line = span.line
+        while text := span.source.line_text(line).strip():
+            if definition := PYTHON_DEFINITION.match(text):
+                return definition[1]
+            if line == span.line and not text.startswith("@"):
+                break
+            line += 1
+    return name
 
 
 def place_of_call(name: str, span: Span | None) -> dict[str, Any]:
@@ -40,7 +62,8 @@ def place_of_call(name: str, span: Span | None) -> dict[str, Any]:
 
 def arrange(code: Code, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
     """One argument for each parameter, by position or name (`argument-count`)."""
-    params = [p.name for p in code.function.params]
+    params, span = [p.name for p in code.function.params], code.function.span
+    function = name_of_function(code.name, span)
     if len(args) > len(params):
         _count(code, params, len(args) + len(named))
     given: list[Any] = [_MISSING] * len(params)
@@ -50,15 +73,15 @@ def arrange(code: Code, args: Sequence[Any], named: Mapping[str, Any]) -> list[A
         if not places:
             fail(
                 "argument-count",
-                f"`{code.name}` has no parameter `%{name}`",
-                **place_of_call(code.name, code.function.span),
-                hint=did_you_mean(name, params) or _takes(params),
+                f"`{function}` has no parameter `{name_of_local(name, span)}`",
+                **place_of_call(function, span),
+                hint=did_you_mean(name, params) or _takes(params, span),
             )
         if given[places[-1]] is not _MISSING:
             fail(
                 "argument-count",
-                f"`{code.name}` is given the parameter `%{name}` twice",
-                **place_of_call(code.name, code.function.span),
+                f"`{function}` is given the parameter `{name_of_local(name, span)}` twice",
+                **place_of_call(function, span),
                 hint="once by position and once by name",
             )
         given[places[-1]] = value
@@ -70,18 +93,19 @@ def arrange(code: Code, args: Sequence[Any], named: Mapping[str, Any]) -> list[A
 _MISSING = object()
 
 
-def _takes(params: Sequence[str]) -> str:
-    names = ", ".join(f"`%{p}`" for p in params[:8]) + (", …" if len(params) > 8 else "")
+def _takes(params: Sequence[str], span: Span | None) -> str:
+    names = ", ".join(f"`{name_of_local(p, span)}`" for p in params[:8]) + (", …" if len(params) > 8 else "")
     return f"its parameters are {names}" if params else "it takes no arguments"
 
 
 def _count(code: Code, params: Sequence[str], count: int) -> NoReturn:
+    name, span = name_of_function(code.name or "fn", code.function.span), code.function.span
     plural = "argument" if len(params) == 1 else "arguments"
     fail(
         "argument-count",
-        f"`{code.name or 'fn'}` takes {len(params) or 'no'} {plural}, not {count}",
-        **place_of_call(code.name, code.function.span),
-        hint=_takes(params),
+        f"`{name}` takes {len(params) or 'no'} {plural}, not {count}",
+        **place_of_call(name, span),
+        hint=_takes(params, span),
     )
 
 
@@ -121,14 +145,14 @@ def convert_argument(name: str, param: Var, x: Any, env: dict[Any, Any], mod: IR
         return convert(x, t, env, mod.type_definitions)
     except MisfitError as misfit:
         expected = "" if param.type_annotation is None else f" is {param.type_annotation}"
-        function = "" if name == "@main" and is_of_python(param.span) else f" of `{name}`"
+        function, parameter = name_of_function(name, param.span), name_of_local(param.name, param.span)
         raise RelayError(
             Diagnostic(
                 "argument-type",
-                f"parameter `%{param.name}`{function}{expected}: {misfit.message}",
+                f"parameter `{parameter}` of `{function}`{expected}: {misfit.message}",
                 label=f"found {misfit.found}",
                 hint=misfit.hint,
-                **place_of_call(f"%{param.name}", param.span),
+                **place_of_call(parameter, param.span),
             )
         ) from None
 
@@ -158,7 +182,7 @@ def check_constraints(
         raise RelayError(
             Diagnostic(
                 "argument-type",
-                f"`{name}` cannot take these arguments: {first.message}",
+                f"`{name_of_function(name, fn.span)}` cannot take these arguments: {first.message}",
                 first.span,
                 first.label,
                 hint=first.hint,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from relay.diagnostic import counted
+from relay.diagnostic import counted, name_of_local
 from relay.ir.expr import Call, Constructor, Expr, GlobalVar, Op, Var, VMap
 from relay.ir.type import HAS_ANY, FuncType, Kind, TypeRelation, TypeVar
 from relay.typecheck.inference import Inference, Rule, rule
@@ -117,7 +117,7 @@ def called(e: Expr) -> str:
     """A callee in a sentence."""
     match e:
         case Var():
-            return f"`%{e.name}`"
+            return f"`{name_of_local(e.name, e.span)}`"
         case GlobalVar():
             return f"`@{e.name}`"
         case Op() | Constructor():

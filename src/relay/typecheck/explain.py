@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from relay.diagnostic import Note
+from relay.diagnostic import Note, name_of_local
 from relay.ir.expr import Call, Constant, Constructor, Expr, Function, GlobalVar, Let, LetRec, Match, Op, Var
 from relay.ir.pattern import pattern_vars
 from relay.ir.type import TensorType, TupleType
@@ -57,21 +57,21 @@ def _why_var(inf: "Inference", v: Var, queue: list[Expr]) -> list[Note]:
     raw = inf.vars.get(v)
     if raw is None or zonk(raw) is ERROR:
         return []
-    shown = show(raw)
+    shown, name = show(raw), name_of_local(v.name, v.span)
     if v.type_annotation is not None and not has_unknown(v.type_annotation):
-        return [Note(f"`%{v.name}` is declared {shown}", v.span)]
+        return [Note(f"`{name}` is declared {shown}", v.span)]
     binder = binders_of(inf).get(v)
     if isinstance(binder, Let | LetRec):
         value = binder.value if isinstance(binder, Let) else binder.values[binder.vars.index(v)]
         if isinstance(value, Call):
             queue += [a for a in value.args if type(a) is Var]
-        return [Note(f"`%{v.name}` is {shown}, the value it is bound to", value.span)]
+        return [Note(f"`{name}` is {shown}, the value it is bound to", value.span)]
     if isinstance(binder, Match):
-        return [Note(f"`%{v.name}` is {shown}, matched here", v.span)]
+        return [Note(f"`{name}` is {shown}, matched here", v.span)]
     causes = [c for c in _causes(raw) if c.span is not None]
     if causes:
-        return [Note(f"`%{v.name}` is {shown} because of its use here", c.span) for c in causes[:2]]
-    return [] if has_unknown(zonk(raw)) else [Note(f"`%{v.name}` is {shown}", v.span)]
+        return [Note(f"`{name}` is {shown} because of its use here", c.span) for c in causes[:2]]
+    return [] if has_unknown(zonk(raw)) else [Note(f"`{name}` is {shown}", v.span)]
 
 
 def _causes(raw: Any) -> list[Expr]:
