@@ -32,7 +32,8 @@ DTYPES: dict[str, dict[str, str]] = {
     **dict.fromkeys(
         ("mean", "variance", "std", "mean_variance", "mean_std", "logsumexp", "linear_scan"), FLOATS
     ),
-    **dict.fromkeys(("cummax", "cummin", *POOLS), NUMBERS),
+    **dict.fromkeys(("cummax", "cummin"), SAME),
+    **dict.fromkeys(POOLS, NUMBERS),
 }
 """The dtype of the result of each reduction by that of the operand.
 
@@ -137,6 +138,13 @@ def test_booleans_are_in_order() -> None:
         np.testing.assert_array_equal(np.asarray(getattr(relay.numpy, name)(x, axis=1)), expected)
     places = values('def @main(%x: Tensor[(3, 70), bool]) { topk(%x, k=4, ret_type="indices") }', x)
     np.testing.assert_array_equal(places[0], np.argsort(~x, axis=1, kind="stable")[:, :4])
+    for name, extreme in (("cummax", np.maximum), ("cummin", np.minimum)):
+        running = values(f"def @main(%x: Tensor[(n, 70), bool]) {{ {name}(%x, axis=1).0 }}", x)
+        np.testing.assert_array_equal(running[0], extreme.accumulate(x, axis=1))
+    wanted = np.unique(x.ravel(), return_index=True, return_inverse=True, return_counts=True)
+    for part, value in zip((0, 1, 2, 4), wanted, strict=True):
+        text = f"def @main(%x: Tensor[(n,), bool]) {{ unique(%x, return_counts=True).{part} }}"
+        np.testing.assert_array_equal(values(text, x.ravel())[0], value)
 
 
 @pytest.mark.parametrize("name", ["sum", "prod"])

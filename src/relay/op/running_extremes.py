@@ -10,7 +10,7 @@ from relay.ir.expr import Expr
 from relay.ir.type import TensorType, TupleType, Type
 from relay.op.attribute import DTypeName
 from relay.op.axes import axis_of
-from relay.op.base import NUMERIC, Array, Numpy, Operator, sample
+from relay.op.base import ORDERED, Array, Numpy, Operator, sample
 from relay.op.batching import shifted
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import zeros_like
@@ -30,7 +30,7 @@ class RunningExtreme(Operator):
     axis: int = -1
     dtype: DTypeName = "int32"  # pyright: ignore[reportAssignmentType]
     results = 2
-    dtypes = NUMERIC
+    dtypes = ORDERED
     batch = shifted
     derivative = Derivative.RULES
     kind: ClassVar[str]

@@ -7,7 +7,7 @@ import numpy as _np
 
 from relay.ir.expr import Expr
 from relay.ir.type import ANY, TensorType, TupleType, Type
-from relay.op.base import NUMERIC, Array, Numpy, Operator, sample
+from relay.op.base import ORDERED, Array, Numpy, Operator, sample
 from relay.op.conversion import accumulator
 from relay.op.kind import Derivative
 from relay.op.native import Index, Loops, Output, View
@@ -34,7 +34,7 @@ class Unique(Operator):
 
     is_sorted: bool = True
     return_counts: bool = False
-    dtypes = NUMERIC
+    dtypes = ORDERED
     derivative = Derivative.RULES
     samples = (
         sample(_np.asarray([4, 2, 4, 1])),
