@@ -13,6 +13,7 @@ import pytest
 
 from relay.playground.pool import STARTING, Limits, Pool, ask_once, start_worker
 from relay.playground.server import Conversation
+from relay.playground.worker import LOADING
 
 LOOP = "def @f(%n: int32) -> int32 { if (%n < 0) { 1 } else { @f(%n) } }\n@f(1)"
 LIST = """import "std/list"
@@ -108,8 +109,15 @@ def test_a_program_that_takes_all_memory_is_stopped(backend: str) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_AS")
 def test_what_machine_code_needs_is_not_counted() -> None:
-    found = run("1 + 2", Limits(60, memory_mib=64), backend="native")
+    async def events() -> list[Any]:
+        pool, seen = Pool(Limits(60, memory_mib=64)), []
+        seen.append(await pool.ask({"ask": "run", "program": "1 + 2", "backend": "native"}, seen.append))
+        await pool.close()
+        return seen
+
+    *states, found = asyncio.run(events())
     assert found.get("text") == "3", found
+    assert [s["state"] for s in states] == [STARTING, "", LOADING, ""]  # none of it is time of the program
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

@@ -59,15 +59,16 @@ class Worker:
         """`process` was started by `start_worker`."""
         self.process = process
 
-    async def begin(self, request: Mapping[str, Any]) -> None:
-        """Send a request, and return when the process has begun with it: it may have to load something."""
+    async def begin(self, request: Mapping[str, Any], report: Report) -> None:
+        """Send a request, and return when the process has begun with it; `report` is told what it loads."""
         assert self.process.stdin is not None
         try:
             self.process.stdin.write(json.dumps(dict(request)).encode() + b"\n")
             await self.process.stdin.drain()
         except OSError as error:
             raise LostError from error
-        await self.reply()
+        while "begun" not in (reply := await self.reply()):
+            report(reply)
 
     async def answer(self, report: Report) -> Answer:
         """Return the answer to the request; `report` is told what the program writes, as it is written."""
@@ -151,7 +152,7 @@ class Pool:
             report({"state": ""})
         is_done = False
         try:
-            await worker.begin(request)
+            await worker.begin(request, report)
             async with asyncio.timeout(self.limits.seconds):
                 answer = await worker.answer(report)
             is_done = not answer.pop("spent", False)

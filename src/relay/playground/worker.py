@@ -1,14 +1,16 @@
 """A process that answers questions, one a line, under limits: `python -m relay.playground.worker BYTES`.
 
 Lines on standard input are requests in JSON; those on standard output are `{}` at first, then for each
-request `{"begun": true}`, any number of `{"log": TEXT}`, and `{"answer": …}`.  It ends with its input, and
-with the process that started it.
+request `{"begun": true}`, any number of `{"log": TEXT}`, and `{"answer": …}`; before `begun`, and while it is
+idle, `{"state": TEXT}` says what it loads, "" when it has.  It ends with its input, and with the process that
+started it.
 """
 
 import json
 import os
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from queue import Empty, SimpleQueue
@@ -24,6 +26,9 @@ IDLE_S = 0.5
 MAX_DESCRIPTORS = 64
 WARM_UP = ("about", "check", "hover", "run", "passes")
 """What a worker asks itself first, so that all modules are imported before its time is measured."""
+
+LOADING = "loading LLVM…"
+"""The state that the page shows while a worker loads what machine code needs."""
 
 WARM_UP_PROGRAM = "1 + 2"
 """The program that it asks about."""
@@ -59,13 +64,15 @@ def take_lines(requests: TextIO, lines: SimpleQueue[str]) -> None:
 
 
 @cache
-def load_machine_code(memory_bytes: int) -> None:
-    """Import and load what machine code needs, once, without counting it as memory of a program."""
+def load_machine_code(memory_bytes: int, reply: Callable[..., None]) -> None:
+    """Import and load what machine code needs, once, without counting it as memory or time of a program."""
     from relay.playground.answers import answer
 
+    reply(state=LOADING)
     lift_memory_limit()
     answer({"ask": "run", "program": WARM_UP_PROGRAM, "backend": "native"}, ignore)
     limit_memory(memory_bytes)
+    reply(state="")
 
 
 def ignore(_: str) -> None:
@@ -91,12 +98,12 @@ def answer_lines(requests: TextIO, replies: TextIO, memory_bytes: int) -> None:
     try:
         line = lines.get(timeout=IDLE_S)
     except Empty:
-        load_machine_code(memory_bytes)
+        load_machine_code(memory_bytes, reply)
         line = lines.get()
     while line:
         request = json.loads(line)
         if request.get("backend") == "native":
-            load_machine_code(memory_bytes)
+            load_machine_code(memory_bytes, reply)
         reply(begun=True)
         try:
             found = answer(request, lambda text: reply(log=text))
