@@ -37,7 +37,7 @@ def opened(t: Type) -> Type:
     return TensorType((ANY,) * len(t.concrete_shape), t.dtype)
 
 
-@pytest.mark.parametrize("samples", [2, pytest.param(6, marks=pytest.mark.long)])
+@pytest.mark.parametrize("samples", [1, pytest.param(6, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", NAMES)
 def test_sizes_may_be_known_at_run_time_alone(name: str, samples: int) -> None:
     mod = IRModule()

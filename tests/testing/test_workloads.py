@@ -91,8 +91,8 @@ def run(workload, *inputs):
 
 SMALL = [
     ("mlp", {"batch_size": 2}, (2, 10)),
-    ("resnet", {"num_layers": 18, "image_shape": (3, 64, 64), "num_classes": 7}, (1, 7)),
-    ("resnet", {"num_layers": 50, "image_shape": (3, 64, 64), "num_classes": 7}, (1, 7)),
+    ("resnet", {"num_layers": 18, "image_shape": (3, 40, 40), "num_classes": 7}, (1, 7)),
+    ("resnet", {"num_layers": 50, "image_shape": (3, 40, 40), "num_classes": 7}, (1, 7)),
     ("resnet", {"num_layers": 20, "image_shape": (3, 32, 32), "num_classes": 10}, (1, 10)),
     ("resnet_3d", {"image_shape": (3, 4, 32, 32), "num_classes": 7}, (1, 7)),
     ("mobilenet", {"image_shape": (3, 64, 64)}, (1, 1000)),
