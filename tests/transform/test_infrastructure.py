@@ -340,3 +340,8 @@ def test_quantised_operators_are_written_as_arithmetic() -> None:
 def test_a_name_that_is_near_that_of_a_pass_has_a_suggestion() -> None:
     with pytest.raises(AttributeError, match="did you mean `FoldConstant`"):
         _ = relay.transform.FoldConst
+
+
+def test_what_a_pass_takes_is_a_module() -> None:
+    with pytest.raises(relay.RelayError, match="takes a module, found a str"):
+        relay.transform.fuse_ops("x")

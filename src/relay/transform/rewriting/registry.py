@@ -80,7 +80,9 @@ def module_pass(
             if not args:
                 raise TypeError(f"{name}() is missing the module, its first argument")
             first, *rest = args
-            assert isinstance(first, IRModule)
+            if not isinstance(first, IRModule):
+                message = f"`transform.{name}` takes a module, found a {type(first).__name__}"
+                fail("argument-type", message, hint="relay.parse(text) gives a module")
             mod = annotated(first)
             for form in needs:
                 mod = mod if form.is_known(mod) else find(form.by).run(mod)
