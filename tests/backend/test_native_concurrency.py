@@ -222,7 +222,7 @@ def test_a_builtin_function_has_its_definition_until_the_collector_frees_it() ->
 
     seen = [definitions()]
     watched = weakref.ref(last, lambda _: seen.append(definitions()))
-    program.cycle = [*functions, last]  # pyright: ignore[reportAttributeAccessIssue]
+    vars(program)["cycle"] = [*functions, last]
     del program, functions, last
     gc.collect()
     assert watched() is None
@@ -236,7 +236,7 @@ def test_a_function_and_its_program_may_be_one_cycle() -> None:
     add = program(np.float32(1))
     assert add(np.float32(2)) == 3
     known = weakref.ref(add)
-    program.cycle = add  # pyright: ignore[reportAttributeAccessIssue]
+    vars(program)["cycle"] = add
     del program, add
     gc.collect()
     assert known() is None

@@ -119,11 +119,11 @@ class NativeProgram:
         def slow(*args: Any, **named: Any) -> Any:
             kind = kind_of_arguments(args, named)
             try:
-                found: Any = self.evaluate(name, *args, **named)
+                result: Any = self.evaluate(name, *args, **named)
             except RelayError as error:
                 hide_own_frames(error)
                 raise
-            return found if kind is None else in_kind(found, kind)
+            return result if kind is None else in_kind(result, kind)
 
         header = entry.header
         params = ", ".join([f"%{p.name}: {p.type_annotation}" for p in header.params])
