@@ -84,7 +84,8 @@ def check(program: Rows) -> str:
 def test_it_is_the_stack_of_the_rows(seeds: range, fails: bool) -> None:
     programs = [p for seed in seeds if (p := random_rows(seed, fails=fails)) is not None]
     found = [check(p) for p in programs]
-    assert found.count("same") + found.count("fails") > 0.9 * len(found)
+    untold = len(found) - found.count("same") - found.count("fails")
+    assert untold <= max(1, 0.1 * len(found)), found
 
 
 def test_derivatives_are_the_stack_of_those_of_the_rows(seeds: range) -> None:
