@@ -161,4 +161,5 @@ def by_c(x: float, n: float) -> Any:
 
 pointwise("power", power, by_base, by_exponent, at_infinity=by_c, at_zero=quiet(np.power),
           at=[(1e-40, 0), (-1, 3e38), (-1, 3), (-1, 2**24 + 2), (2, 0), (1e30, 0.3), (1e30, 1.5),
-              (0.3, -0.3), (1e-40, 2**-10), (3e-39, -(2**-10))])  # fmt: skip
+              (0.3, -0.3), (1e-40, 2**-10), (3e-39, -(2**-10)), (1e20, -2), (1e-20, 2), (1e10, -4.5),
+              (1e-44, 0.9), (1e-160, 2), (1e200, -1.6)])  # fmt: skip

@@ -184,10 +184,22 @@ class Power(Arithmetic):
                 for v in (lhs, rhs)
             ]
             y = apply("power", lhs, rhs)
-        zero, one = scalar(0, wide), scalar(1, wide)
-        is_still = apply("logical_and", apply("equal", lhs, zero), apply("greater_equal", rhs, zero))
-        by_exponent = times(y, apply("log", apply("where", is_still, one, lhs)))
+        by_exponent = self.by_exponent(y, lhs, rhs, wide)
         return narrowed(self.by_base(lhs, rhs, wide), dtype), narrowed(by_exponent, dtype)
+
+    def by_exponent(self, y: Expr, x: Expr, n: Expr, dtype: DType) -> Expr:
+        """`y * log(x)`; 0 where `x` is 0, unless the power is infinite.
+
+        A large logarithm would multiply the rounding of a subnormal power: it multiplies the root, which is
+        normal, and that product multiplies the root again.
+        """
+        zero, one = scalar(0, dtype), scalar(1, dtype)
+        is_still = apply("logical_and", apply("equal", x, zero), apply("greater_equal", n, zero))
+        log = apply("log", apply("where", is_still, one, x))
+        if isinstance(x, Constant) and x.is_scalar and SMALL_LOG[0] < x.value < SMALL_LOG[1]:
+            return times(y, log)
+        root = apply("power", x, times(n, scalar(0.5, dtype)))
+        return times(root, times(root, log))
 
     def by_base(self, x: Expr, n: Expr, dtype: DType) -> Expr:
         """`n * x ** (n - 1)`; 0 where `n` is 0, even at `x = 0`.
@@ -213,6 +225,10 @@ class Power(Arithmetic):
 
     def native(self, b: Loops, lhs: Any, rhs: Any) -> Any:
         return b.function("pow", lhs, rhs) if is_float(lhs.dtype) else _integer_power(b, lhs, rhs)
+
+
+SMALL_LOG = (1 / 16, 16)
+"""Between these, a logarithm multiplies the half unit of a rounding to less than two."""
 
 
 def _is_exact(n: Any) -> bool:
