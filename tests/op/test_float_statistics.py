@@ -88,9 +88,34 @@ def test_lengths_have_room_for_squares(dtype: str, size: float) -> None:
         assert np.all(np.abs(np.asarray(y, "float64")) * size < 1e-2)
 
 
+@pytest.mark.parametrize("size", [1.1e38, 1e-40])
+def test_rows_at_the_ends_of_the_range_are_normalised(size: float) -> None:
+    x = (ROW * size).astype("float32")
+    weights = np.array([0.5, 1.0, -1.0, 2.0], "float32") * np.float32(1e10 if size > 1 else 1e-10)
+    wide, w = x.astype("float64"), weights.astype("float64")
+    definitions, mains = "", ""
+    bodies = (
+        "nn.layer_norm(%x, %x, %x, scale=False, center=False, epsilon=0.0)",
+        "nn.rms_norm(%x, ones_like(%x), epsilon=0.0)",
+        "nn.l2_normalize(%x, eps=0.0)",
+    )
+    params = "%x: Tensor[(4,), float32], %w: Tensor[(4,), float32]"
+    for i, body in enumerate(bodies):
+        definitions += f"def @f{i}({params}) {{ {body} * %w }} "
+        mains += f"{body}, grad(@f{i})(%x, %w).1.0, "
+    for y in results(f"{definitions} def @main({params}) {{ ({mains}) }}", x, weights).values():
+        for i in range(3):
+            away = wide - np.mean(wide) if i == 0 else wide
+            length = np.sqrt(np.sum(away * away) / (1 if i == 2 else 4))
+            near(y[2 * i], away / length, "float32")
+            moved = w - np.mean(w) if i == 0 else w
+            moved = moved - away * np.sum(moved * away) / np.sum(away * away)
+            near(y[2 * i + 1], moved / length, "float32")
+
+
 def test_xla_has_room_for_squares_too() -> None:
     pytest.importorskip("jax")
-    x = (ROW * 1e20).astype("float32")
+    x = (ROW * 1.1e38).astype("float32")
     wide = x.astype("float64")
     for body, wanted in (
         ("std(%x)", np.std(wide)),

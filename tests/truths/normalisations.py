@@ -27,7 +27,9 @@ ENDS = (
     ("float32", 100.0, 100.0, 1e-5),
     ("float64", 1.0, 1.0, 1e-5),
     ("float32", 1e20, 0.0, 1e-5),
+    ("float32", 1e38, 0.0, 1e-5),
     ("float32", 1e-30, 0.0, 0.0),
+    ("float32", 1e-40, 0.0, 0.0),
     ("float32", 1.0, 1e7, 1e-5),
     ("float32", 2e18, 1e24, 1e-5),
     ("bfloat16", 1e20, 0.0, 1e-5),
@@ -46,8 +48,10 @@ def normalises(
             first = np.random.default_rng(3).standard_normal(shapes[0]) * scale + offset
             xs = [first.astype(to_numpy(dtype)), *[draw(s, dtype, i) for i, s in enumerate(shapes[1:])]]
             yield computed(
-                partial(f, mp.mpf(epsilon)), *xs, ulps=ulps, is_normwise=True, epsilon=epsilon, **attrs
-            )
+                partial(f, mp.mpf(epsilon)), *xs, ulps=ulps, is_normwise=True, epsilon=epsilon,
+                has_slopes=scale > 1e-38,  # float32 has no room for the derivatives of smaller rows
+                **attrs,
+            )  # fmt: skip
 
 
 def of_channels(v: Any) -> Any:

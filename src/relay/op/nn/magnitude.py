@@ -11,6 +11,7 @@ from relay.op.composite import Composite
 from relay.op.conversion import accumulator
 from relay.op.kind import Wide
 from relay.op.nn.layout import SPATIAL
+from relay.op.nn.norm import scale_of
 from relay.op.nn.window import slide
 from relay.op.numeric import (
     SameType,
@@ -60,8 +61,13 @@ class L2Normalize(SameType, Composite):
         squaring, computing = squaring_dtype(dtype), computing_dtype(dtype)
         x = in_dtype(data, dtype, squaring)
         total = apply("sum", apply("multiply", x, x), axis=axes, keepdims=True)
-        length = apply("sqrt", apply("maximum", total, scalar(self.eps, squaring)))
-        return narrowed(apply("divide", widened(data, dtype), in_dtype(length, squaring, computing)), dtype)
+        square = apply("maximum", total, scalar(self.eps, squaring))
+        length, y = apply("sqrt", square), widened(data, dtype)
+        if squaring != computing:
+            scale = scale_of(square, squaring)
+            length = in_dtype(apply("multiply", length, scale), squaring, computing)
+            y = apply("multiply", y, in_dtype(scale, squaring, computing))
+        return narrowed(apply("divide", y, length), dtype)
 
     def reference(self, np: Numpy, data: Array) -> Array:
         x = for_squares(data)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Any, ClassVar
 
 import numpy as _np
@@ -62,6 +63,8 @@ LEAST_SQUARE, GREATEST_SQUARE = 1e-30, 1e37
 """Between these, means of squares lose nothing in float32."""
 FAR_SQUARE = 256.0
 """Most that the square of a mean may be of the variance without its rounding showing."""
+SCALE = 2.0**100
+"""Factor of rows whose deviation is below its inverse, and divisor of those whose deviation is above it."""
 
 
 def mean_over(x: Expr, axes: tuple[int, ...]) -> Expr:
@@ -71,11 +74,12 @@ def mean_over(x: Expr, axes: tuple[int, ...]) -> Expr:
 
 def normalised(
     x: Expr, dtype: DType, axes: tuple[int, ...], epsilon: float, is_centred: bool
-) -> tuple[Expr, Expr]:
-    """Return `(x - mean) / sqrt(variance + epsilon)` over `axes` and the factor `1 / sqrt(...)`, in the dtype
-    that `dtype` is computed in; the mean is 0 unless `is_centred`.
+) -> tuple[Expr, Sequence[Expr]]:
+    """Return `(x - mean) / sqrt(variance + epsilon)` over `axes` and the factors of `1 / sqrt(...)`, in the
+    dtype that `dtype` is computed in; the mean is 0 unless `is_centred`.
 
     Rows whose statistics float32 has no room for, or whose mean it rounds too much, have theirs in float64.
+    The first of two factors is a power of 2 that such rows are scaled by.
     """
     computing, wide = computing_dtype(dtype), squaring_dtype(dtype)
     mean = mean_over(x, axes) if is_centred else scalar(0, computing)
@@ -83,25 +87,43 @@ def normalised(
     square = apply("add", mean_over(times(away, away), axes), scalar(epsilon, computing))
     if wide == computing:
         factor = apply("rsqrt", square)
-        return times(away, factor), factor
+        return times(away, factor), [factor]
     least, most, share = (scalar(v, computing) for v in (LEAST_SQUARE, GREATEST_SQUARE, 1 / FAR_SQUARE))
     is_exact = apply("logical_and", apply("greater", square, least), apply("less", square, most))
-    exact = in_dtype(x, computing, wide)
     if is_centred:
         is_near = apply("less_equal", times(mean, times(mean, share)), square)  # infinite is not near
         is_exact = apply("logical_and", is_exact, is_near)
-        wide_mean = mean_over(exact, axes)
-        exact = apply("subtract", exact, wide_mean)
-        rounded = in_dtype(wide_mean, wide, computing)
-        rest = in_dtype(apply("subtract", wide_mean, in_dtype(rounded, computing, wide)), wide, computing)
-        away = apply("subtract", x, apply("where", is_exact, mean, rounded))
-        away = apply("subtract", away, apply("where", is_exact, scalar(0, computing), rest))
-    exact_square = apply("add", mean_over(times(exact, exact), axes), scalar(epsilon, wide))
-    exact_factor = in_dtype(apply("rsqrt", exact_square), wide, computing)
     # Where the other is chosen, the derivative of this is finite as well.
-    square = apply("where", is_exact, square, scalar(1, computing))
-    factor = apply("where", is_exact, apply("rsqrt", square), exact_factor)
-    return times(away, factor), factor
+    factor = apply("rsqrt", apply("where", is_exact, square, scalar(1, computing)))
+
+    def narrowed_where_inexact(exact: Expr, otherwise: float) -> Expr:
+        return apply("where", is_exact, scalar(otherwise, computing), in_dtype(exact, wide, computing))
+
+    exact = in_dtype(x, computing, wide)
+    exact_mean = mean_over(exact, axes) if is_centred else scalar(0, wide)
+    exact = apply("subtract", exact, exact_mean) if is_centred else exact
+    exact_square = apply("add", mean_over(times(exact, exact), axes), scalar(epsilon, wide))
+    exact_scale = scale_of(exact_square, wide)
+    scale = narrowed_where_inexact(exact_scale, 1)
+    scaled = times(x, scale)
+    if is_centred:
+        exact_mean = times(exact_mean, exact_scale)
+        rounded = in_dtype(in_dtype(exact_mean, wide, computing), computing, wide)
+        for part in (rounded, apply("subtract", exact_mean, rounded)):
+            scaled = apply("subtract", scaled, narrowed_where_inexact(part, 0))
+    exact_factor = narrowed_where_inexact(apply("divide", apply("rsqrt", exact_square), exact_scale), 1)
+    normal = apply("where", is_exact, times(away, factor), times(scaled, exact_factor))
+    return normal, [scale, apply("where", is_exact, factor, exact_factor)]
+
+
+def scale_of(square: Expr, dtype: DType) -> Expr:
+    """Return the power of 2 to multiply a row with some mean of squares by, before other factors.
+
+    It takes the row nearer to 1 and never beyond, so that it overflows only if the product of all does.
+    """
+    least, most, scale, one = (scalar(v, dtype) for v in (SCALE**-2, SCALE**2, SCALE, 1))
+    up, down = (apply("where", apply("less", a, b), scale, one) for a, b in ((square, least), (most, square)))
+    return apply("divide", up, down)
 
 
 def standard(np: Numpy, x: Array, axes: tuple[int, ...], epsilon: float) -> Array:
@@ -206,7 +228,7 @@ class _Normalisation(SameType, Composite):
     """True if the mean is taken off first."""
 
     def check(self, t: Typing, data: Type, axis: int, **vectors: Type) -> tuple[Dim, ...]:
-        """The data's shape, of which the vectors have the channels."""
+        """Return the data's shape, of which the vectors have the channels."""
         shape = t.shape(data)
         per_channel(t, data, shape[axis_of(t, axis, len(shape), of="`data`")], self.name, **vectors)
         return shape
@@ -233,8 +255,8 @@ class _Normalisation(SameType, Composite):
         a = self.attributes()
         return gamma if a["scale"] else None, beta if a["center"] else None
 
-    def parts(self, data: Expr, dtype: DType, rank: int) -> tuple[Expr, Expr]:
-        """Return the data normalised, and the factor, both split."""
+    def parts(self, data: Expr, dtype: DType, rank: int) -> tuple[Expr, Sequence[Expr]]:
+        """Return the data normalised, and the factors, split."""
         a = self.attributes()
         x = self.split(widened(data, dtype), rank)
         return normalised(x, dtype, self.over(rank), a["epsilon"], self.is_centred)
@@ -245,23 +267,25 @@ class _Normalisation(SameType, Composite):
         gamma, beta = [None if v is None else widened(v, dtype) for v in self.used(*vectors)]
         return narrowed(scaled_and_shifted(y, gamma, beta, self.channels, rank), dtype)
 
-    def change(self, dx: Expr, y: Expr, factor: Expr, dtype: DType, rank: int) -> Expr:
+    def change(self, dx: Expr, y: Expr, factors: Sequence[Expr], dtype: DType, rank: int) -> Expr:
         """Return the tangent of normalised split data, or its cotangent: the Jacobian is symmetric."""
         axes, epsilon = self.over(rank), scalar(self.attributes()["epsilon"], computing_dtype(dtype))
+        *scales, factor = factors
+        dx = reduce(times, scales, dx)
         moved = apply("subtract", dx, mean_over(dx, axes)) if self.is_centred else dx
         # Divided by 1, from the same numbers: the rounding of the factor does not show.
-        one = apply("add", mean_over(times(y, y), axes), times(times(factor, epsilon), factor))
+        rest = reduce(times, [*factors, *factors], epsilon)
+        one = apply("add", mean_over(times(y, y), axes), rest)
         share = apply("divide", mean_over(times(moved, y), axes), one)
-        moved = apply("subtract", moved, times(y, share))
-        return times(factor, moved)
+        return times(factor, apply("subtract", moved, times(y, share)))
 
     def vjp(self, g: Expr, y: Expr, data: Expr, *vectors: Expr) -> tuple[Expr | None, ...]:
         dtype, rank, axis = tensor_type(data).dtype, rank_of(data), self.channels
         gamma, beta = self.used(*vectors)
         g = widened(g, dtype)
-        own, factor = self.parts(data, dtype, rank)
+        own, factors = self.parts(data, dtype, rank)
         inner = scaled_and_shifted(g, None if gamma is None else widened(gamma, dtype), None, axis, rank)
-        d_data = self.joined(self.change(self.split(inner, rank), own, factor, dtype, rank), data)
+        d_data = self.joined(self.change(self.split(inner, rank), own, factors, dtype, rank), data)
         by_vector = [
             None if v is None else apply("sum", x, axis=axis, exclude=True)
             for v, x in ((gamma, times(g, self.joined(own, data))), (beta, g))
@@ -276,10 +300,10 @@ class _Normalisation(SameType, Composite):
         dtype, rank, axis = tensor_type(data).dtype, rank_of(data), self.channels
         gamma, _ = self.used(*vectors)
         d_gamma, d_beta = self.used(*dxs[1:])
-        own, factor = self.parts(data, dtype, rank)
+        own, factors = self.parts(data, dtype, rank)
         terms: list[Expr] = []
         if dxs[0] is not None:
-            moved = self.change(self.split(widened(dxs[0], dtype), rank), own, factor, dtype, rank)
+            moved = self.change(self.split(widened(dxs[0], dtype), rank), own, factors, dtype, rank)
             scale = None if gamma is None else widened(gamma, dtype)
             terms.append(scaled_and_shifted(self.joined(moved, data), scale, None, axis, rank))
         if d_gamma is not None:

@@ -52,7 +52,9 @@ class Deferred:
         reductions = [x for x in rest if x.is_reduction]
         if not reductions or any(x.sizes != self.sizes for x in reductions):
             return False
-        if not all(is_float(x.dtype) and (x.is_reduction or is_pointwise(x.call)) for x in rest):
+        if not all(is_float(x.dtype) or x.dtype == "bool" for x in rest):
+            return False
+        if not all(x.is_reduction or is_pointwise(x.call) for x in rest):
             return False
         self.chosen = {x for x in rest if x.sizes == self.sizes}
         self.same = [x for x in self.same if x is self.views[0]]
