@@ -1,6 +1,7 @@
 """Truths of sparse products, blocked weights, resized images and factored matrices."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -165,6 +166,92 @@ for name, rank in (("image.resize2d", 2), ("image.resize3d", 3), ("dyn.image.res
             yield computed(formula, x, *sizes, fixed=(1, 2), is_normwise=True)
         else:
             yield computed(formula, x, size=(4,) * rank, is_normwise=True)
+
+
+def kernel(distance: Any, alpha: Any) -> Any:
+    """Return the weight of an element at a distance, after Keys, 1981."""
+    d = abs(distance)
+    if d <= 1:
+        return ((alpha + 2) * d - (alpha + 3)) * d * d + 1
+    return alpha * (((d - 5) * d + 8) * d - 4) if d < 2 else mp.mpf(0)
+
+
+def cubic_rows(
+    size: int, out: int, coordinates: str, cubic_alpha: float = -0.5, cubic_exclude: int = 0
+) -> Any:
+    """Return the weights of elements in each result: those beyond the ends repeat them, or have none."""
+    rows = np.full((out, size), mp.mpf(0))
+    for i in range(out):
+        place = place_of(i, size, out, coordinates)
+        near = [int(mp.floor(place)) + k for k in range(-1, 3)]
+        inside = [k for k in near if 0 <= k < size] if cubic_exclude else near
+        total = mp.fsum(kernel(place - k, mp.mpf(cubic_alpha)) for k in inside)
+        for k in inside:
+            rows[i, min(max(k, 0), size - 1)] += kernel(place - k, mp.mpf(cubic_alpha)) / total
+    return rows
+
+
+ROUNDED = {"floor": mp.floor, "ceil": mp.ceil, "round_prefer_floor": lambda p: mp.ceil(p - 0.5)}
+
+
+def nearest_rows(size: int, out: int, coordinates: str, rounding_method: str = "floor") -> Any:
+    """Return 1 for the element of each result, 0 for others."""
+    rows = np.full((out, size), mp.mpf(0))
+    for i in range(out):
+        place = place_of(i, size, out, coordinates)
+        rounded = ROUNDED[rounding_method](place)
+        rows[i, int(min(max(rounded, 0), size - 1))] = mp.mpf(1)
+    return rows
+
+
+def place_of(i: int, size: int, out: int, coordinates: str) -> Any:
+    """Return the place of a result among the elements, as ONNX's `Resize` says."""
+    if coordinates == "align_corners":
+        return mp.mpf(i) * (size - 1) / (out - 1)
+    shift = mp.mpf(int(coordinates == "half_pixel")) / 2
+    return (i + shift) * size / out - shift
+
+
+RESIZED = (
+    ("cubic", "half_pixel", {"cubic_alpha": -0.75}),
+    ("cubic", "align_corners", {}),
+    ("cubic", "asymmetric", {"cubic_exclude": 1}),
+    ("nearest_neighbor", "asymmetric", {}),
+    ("nearest_neighbor", "half_pixel", {"rounding_method": "round_prefer_floor"}),
+    ("nearest_neighbor", "align_corners", {"rounding_method": "ceil"}),
+)
+"""Ways without a form of their own in the other truths; the fifth is PyTorch's "nearest-exact"."""
+
+for name, shape, size in (
+    ("image.resize1d", (1, 2, 4), (7,)),
+    ("image.resize2d", (1, 1, 4, 3), (3, 5)),
+    ("image.resize3d", (1, 1, 2, 3, 2), (3, 2, 3)),
+    ("dyn.image.resize2d", (1, 1, 4, 3), (3, 5)),
+):
+
+    @truth(name)
+    def resize_otherwise(
+        long: bool, name: str = name, shape: tuple[int, ...] = shape, size: tuple[int, ...] = size
+    ) -> Iterator[Case]:
+        for number, (method, coordinates, attrs) in enumerate(RESIZED):
+            if not long and (number % 3 or name != "image.resize2d"):
+                continue
+            rows_of = partial(
+                cubic_rows if method == "cubic" else nearest_rows, coordinates=coordinates, **attrs
+            )
+
+            def formula(x: Any, *_: Any, rows_of: Any = rows_of) -> Any:
+                for axis, out in enumerate(size, 2):
+                    x = np.moveaxis(np.tensordot(rows_of(x.shape[axis], out), x, (1, axis)), 0, axis)
+                return x
+
+            for dtype in ("float32", "float64") if long else ("float32",):
+                own = {"method": method, "coordinate_transformation_mode": coordinates, **attrs}
+                if name.startswith("dyn"):
+                    sizes = (np.asarray(size), np.zeros(4, "float32"))
+                    yield computed(formula, draw(shape, dtype), *sizes, fixed=(1, 2), is_normwise=True, **own)
+                else:
+                    yield computed(formula, draw(shape, dtype), size=size, is_normwise=True, **own)
 
 
 # --- matrices ---

@@ -79,9 +79,10 @@ def nearest(rounding: str, x: Term) -> Term:
 
 
 def cubic_term(d: Term, a: float) -> Term:
-    """The weight of an element at a distance that is not negative."""
-    near = ((d * (a + 2) - (a + 3)) * d) * d + 1.0
-    far = ((d * a - 5 * a) * d + 8 * a) * d - 4 * a
+    """Return the weight of an element at a distance that is not negative, by the factors of its zeros."""
+    less = 2.0 - d
+    near = (1.0 - d) * (d + 1.0 - d * d * (a + 2))
+    far = (d - 1.0) * less * less * a
     return (d <= 1.0).where(near, (d < 2.0).where(far, d * 0.0))
 
 

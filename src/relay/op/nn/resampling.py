@@ -42,15 +42,10 @@ def source_taps(
 def cubic_weight(b: Loops, d: Any, a: float = -0.5) -> Any:
     """The weight of an element at distance `d`; see `upsample.cubic_kernel`."""
     d = b.select(b.compare("lt", d, b.const(0, d)), b.negative(d), d)
-    near = polynomial(b, d, (a + 2, -(a + 3), 0.0, 1.0))
-    far = b.multiply(polynomial(b, d, (1.0, -5.0, 8.0, -4.0)), b.const(a, d))
+    one = b.const(1, d)
+    over, less = b.subtract(d, one), b.subtract(b.const(2, d), d)
+    square = b.multiply(b.multiply(d, d), b.const(a + 2, d))
+    near = b.multiply(over, b.subtract(square, b.add(d, one)))
+    far = b.multiply(b.multiply(over, less), b.multiply(less, b.const(a, d)))
     none = b.select(b.compare("lt", d, b.const(2, d)), far, b.const(0, d))
     return b.select(b.compare("lt", d, b.const(1, d)), near, none)
-
-
-def polynomial(b: Loops, x: Any, factors: tuple[float, ...]) -> Any:
-    """A polynomial at `x`, its factors from the highest power down."""
-    total = b.const(factors[0], x)
-    for f in factors[1:]:
-        total = b.add(b.multiply(total, x), b.const(f, x))
-    return total

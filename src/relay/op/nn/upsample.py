@@ -58,8 +58,8 @@ def cubic_kernel(d: float, a: float = -0.5) -> float:
     """The weight of an element at distance `d`.  Source: Keys, 1981."""
     d = abs(d)
     if d < 1:
-        return ((a + 2) * d - (a + 3)) * d * d + 1
-    return (((d - 5) * d + 8) * d - 4) * a if d < 2 else 0.0
+        return (1 - d) * (1 + d - (a + 2) * d * d)
+    return (d - 1) * (2 - d) * (2 - d) * a if d < 2 else 0.0
 
 
 def places(np: Numpy, size: int, out: int, method: str, coordinates: str) -> Array:
