@@ -154,7 +154,7 @@ FURTHER: list[tuple[str, tuple[Any, ...]]] = [
         p(2, 6, 4), SERIES, p(6, 1, 3), None, [1], [0], [1], False, [0], 3, [True, True, False],
     )),
     ("avg_pool2d_backward.default", (p(3, 3, 3), IMAGE[0], [3, 3], [2, 2], [1, 1], False, False, None)),
-    ("_pdist_forward.default", (p(4, 3), 1.0)),
+    *[("_pdist_forward.default", (p(4, 3), order)) for order in (0.0, 0.5, 1.0)],
     ("_embedding_bag.default", (p(5, 3), whole(6, below=5), torch.tensor([0, 2, 2]), False, 2)),
 ]  # fmt: skip
 WITHOUT_VALUES = ("empty.memory_format", "empty_strided.default")

@@ -1,6 +1,6 @@
 """What converters of several families share."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -11,6 +11,7 @@ from relay.frontend.value import NeedsValueError, Value, call, constant
 from relay.ir.dim import floor_divide, multiply, product
 from relay.ir.expr import Call, Expr, Function, Let, Op, Var
 from relay.ir.type import ANY, Dim, TensorType, TupleType, Type
+from relay.op.numeric import norm_of, raised
 
 
 def definition(params: Sequence[Var], body: Expr) -> Function:
@@ -24,15 +25,14 @@ def cast(x: Value, dtype: str) -> Value:
     return x if x.dtype == dtype else call("cast", x, dtype=dtype)
 
 
-def root_of(total: Value, power: float = 2) -> Value:
-    """Return the root of sums of powers, with the derivative 0 where they are 0, as norms have in PyTorch."""
-    if power < 0:
-        return call("power", total, constant(1 / power, total.dtype))
-    zero, one = (constant(v, total.dtype) for v in (0, 1))
-    is_zero = call("equal", total, zero)
-    inner = call("where", is_zero, one, total)
-    found = call("sqrt", inner) if power == 2 else call("power", inner, constant(1 / power, total.dtype))
-    return call("where", is_zero, zero, found)
+def root_of(total: Value) -> Value:
+    """Return the root of sums of squares, whose derivative is 0 where they are 0, as in PyTorch."""
+    return raised(call, constant, total, 0.5, 0.0, 0.0)
+
+
+def p_norm(x: Value, order: float, total: Callable[[Value], Value]) -> Value:
+    """Return the norm of an order that is finite and not 0, of elements whose powers `total` adds up."""
+    return norm_of(call, constant, x if order == 2 else call("abs", x), float(order), total)
 
 
 def axis_in(axis: int, rank: int) -> int:

@@ -9,9 +9,9 @@ import numpy as np
 
 from relay.ir.dtype import to_numpy
 from relay.numpy import dtypes
-from relay.numpy.call import AnyArray, array, axes_of, call, cast, common, floating
+from relay.numpy.call import AnyArray, array, axes_of, call, cast, common, floating, number
 from relay.numpy.creation import eye, triu
-from relay.numpy.elementwise import abs, divide, equal, greater, multiply, pow, sqrt
+from relay.numpy.elementwise import abs, divide, greater, multiply
 from relay.numpy.linear_algebra import matmul as matmul
 from relay.numpy.linear_algebra import tensordot as tensordot
 from relay.numpy.linear_algebra import vecdot as vecdot
@@ -19,7 +19,7 @@ from relay.numpy.manipulation import concat, expand_dims, index, moveaxis, resha
 from relay.numpy.manipulation import matrix_transpose as matrix_transpose
 from relay.numpy.searching import where
 from relay.numpy.statistics import count_nonzero, max, min, sum
-from relay.op.numeric import squaring_dtype
+from relay.op.numeric import norm_of, squaring_dtype
 
 ROWS, COLUMNS = -2, -1
 """The axes of a matrix."""
@@ -243,13 +243,5 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: flo
     if ord == 1:
         return sum(size, axis=axes, keepdims=keepdims)
     size = cast(size, to_numpy(str(squaring_dtype(str(given.dtype)))))  # float32 lacks the range of squares
-    if ord == 2:
-        total = sum(multiply(size, size), axis=axes, keepdims=keepdims)
-    else:
-        total = sum(pow(size, float(ord)), axis=axes, keepdims=keepdims)
-    if ord < 0:
-        return cast(pow(total, 1 / ord), given.dtype)
-    is_zero = equal(total, 0)  # where the derivative is 0, as in PyTorch
-    total = where(is_zero, 1, total)
-    norm = sqrt(total) if ord == 2 else pow(total, 1 / ord)
-    return cast(where(is_zero, 0, norm), given.dtype)
+    norm = norm_of(call, number, size, float(ord), lambda powers: sum(powers, axis=axes, keepdims=keepdims))
+    return cast(norm, given.dtype)

@@ -1,8 +1,8 @@
 """What the rules of several operator families share: axes, accumulation widths, and building expressions."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import numpy as _numpy
@@ -176,3 +176,29 @@ def greatest_value(np: Numpy, dtype: Any) -> Any:
     if is_float(dtype_name(dtype)):
         return np.inf
     return True if dtype_name(dtype) == "bool" else np.iinfo(dtype).max
+
+
+# --- norms, of whatever operators are called on ------------------------------------------------------------
+
+
+def norm_of(
+    call: Callable[..., Any], number: Callable[..., Any], size: Any, order: float, total: Callable[[Any], Any]
+) -> Any:
+    """Return `total(size ** order) ** (1 / order)` of sizes from 0; the order is finite and not 0.
+
+    The derivative is 0 by sizes that are 0, and where the norm is, as in PyTorch.  `call` applies an operator
+    to tensors that have a `dtype`, and `number` makes a scalar of one.
+    """
+    end = 0.0 if order > 0 else inf
+    powers = call("multiply", size, size) if order == 2 else raised(call, number, size, order, 0.0, end)
+    return raised(call, number, total(powers), 1 / order, end, 0.0)
+
+
+def raised(
+    call: Callable[..., Any], number: Callable[..., Any], x: Any, exponent: float, start: float, end: float
+) -> Any:
+    """Return `x ** exponent`; where `x` is `start` it is `end`, with the derivative 0."""
+    is_start = call("equal", x, number(start, x.dtype))
+    inner = call("where", is_start, number(1.0, x.dtype), x)
+    power = call("sqrt", inner) if exponent == 0.5 else call("power", inner, number(exponent, x.dtype))
+    return call("where", is_start, number(end, x.dtype), power)

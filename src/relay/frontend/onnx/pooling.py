@@ -7,7 +7,7 @@ import numpy as np
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
 from relay.frontend.onnx.window import geometry
-from relay.frontend.support import cast, root_of
+from relay.frontend.support import cast, p_norm
 from relay.frontend.value import Value, call, constant
 from relay.frontend.window import windows
 from relay.ir.dtype import integer_range
@@ -65,13 +65,9 @@ def lp_pool(node: Node, x: Value) -> Value:
 
 def norm(x: Value, power: float, axes: tuple[int, ...]) -> Value:
     """`sum(|x| ** power) ** (1 / power)` along axes."""
-    size = call("abs", x)
     if power == 1:
-        return call("sum", size, axis=axes)
-    if power == 2:
-        return root_of(call("sum", x * x, axis=axes))
-    total = call("sum", call("power", size, constant(power, x.dtype)), axis=axes)
-    return root_of(total, power)
+        return call("sum", call("abs", x), axis=axes)
+    return p_norm(x, power, lambda powers: call("sum", powers, axis=axes))
 
 
 def spatial(x: Value) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from relay.frontend.products import matmul
-from relay.frontend.support import cast, root_of
+from relay.frontend.support import cast, p_norm
 from relay.frontend.torch.node import Node
 from relay.frontend.torch.registry import converts
 from relay.frontend.value import Value, call, constant
@@ -60,17 +60,17 @@ def einsum(node: Node, equation: str, xs: list[Value], *_: Any) -> Value:
 @converts("aten._cdist_forward")
 def cdist(node: Node, x: Value, y: Value, p: float, *_: Any) -> Value:
     """The distance of each row of one from each row of the other."""
-    away = call("abs", call("expand_dims", x, axis=x.rank - 1) - call("expand_dims", y, axis=y.rank - 2))
+    away = call("expand_dims", x, axis=x.rank - 1) - call("expand_dims", y, axis=y.rank - 2)
     axis = (away.rank - 1,)
     match p:
+        case 0:
+            return call("sum", cast(call("not_equal", away, 0), x.dtype), axis=axis)
         case 1:
-            return call("sum", away, axis=axis)
-        case 2:
-            return root_of(call("sum", away * away, axis=axis))
+            return call("sum", call("abs", away), axis=axis)
         case _ if p == float("inf"):
-            return call("max", away, axis=axis)
+            return call("max", call("abs", away), axis=axis)
         case _:
-            return root_of(call("sum", call("power", away, float(p)), axis=axis), float(p))
+            return p_norm(away, p, lambda powers: call("sum", powers, axis=axis))
 
 
 @converts("aten._pdist_forward")

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from relay.frontend.support import cast, root_of
+from relay.frontend.support import cast, p_norm
 from relay.frontend.torch.node import Node
 from relay.frontend.torch.registry import converts
 from relay.frontend.torch.support import as_float, axes_of, axis_of, count_of
@@ -136,15 +136,12 @@ def norm(node: Node, x: Value, order: Any = 2, dims: Any = None, keep: bool = Fa
             return reduced("sum", cast(call("not_equal", x, 0), x.dtype), dims, keep)
         case 1:
             return reduced("sum", size, dims, keep)
-        case 2:
-            return root_of(reduced("sum", x * x, dims, keep))
         case _ if order == float("inf"):
             return reduced("max", size, dims, keep)
         case _ if order == -float("inf"):
             return reduced("min", size, dims, keep)
         case _:
-            power = call("power", size, float(order))
-            return root_of(reduced("sum", power, dims, keep), float(order))
+            return p_norm(x, order, lambda powers: reduced("sum", powers, dims, keep))
 
 
 @converts("aten.cumsum", "aten.cumprod")
