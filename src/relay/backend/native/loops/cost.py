@@ -13,6 +13,10 @@ VECTOR_BYTES = 64
 REGISTERS_LIGHT, REGISTERS_HEAVY = 4, 2
 """Vectors at once, so that one waits for none; fewer where functions need registers of their own."""
 HEAVY_COST = 16
+MAX_LANES = 64
+"""Bound on the lanes of narrow numbers.  Many processors have no masks for numbers of one or two bytes: what
+does not fill the lanes is a branch for each there, which takes LLVM seconds where there are 256.
+"""
 MOVED_NANOSECONDS, COMPUTED_NANOSECONDS = 0.2, 0.04
 """For an element that is read or written, and for each instruction that computes one, in vectors."""
 SCALAR_FACTOR = 10
@@ -46,7 +50,7 @@ def lanes_for(body: ir.Block, extent: object) -> int:
             is_wide = s.is_wide or s.op in FLOAT64_FUNCTIONS
             widest = max(widest, 8 if is_wide else SIZES[scalar(s.dtype)])
     registers = REGISTERS_HEAVY if heaviest >= HEAVY_COST else REGISTERS_LIGHT
-    lanes = VECTOR_BYTES // widest * registers
+    lanes = min(VECTOR_BYTES // widest * registers, MAX_LANES)
     if isinstance(extent, int):
         while lanes >= 2 * extent and lanes > 1:
             lanes //= 2
