@@ -11,6 +11,7 @@ from relay.backend.native.host.compiler import Compiler
 from relay.backend.native.host.native_program import NativeProgram
 from relay.backend.native.llvm.codegen import Optimised
 from relay.backend.native.loops.keep_rows import ROW_BYTES, ROWS_BYTES
+from relay.backend.native.program.nests import text_of_nests
 
 SIZES = [(1, 1), (3, 5), (7, 16), (2, 63), (5, 64), (33, 65), (4, 130), (64, 3), (130, 70)]
 ROWS = {
@@ -119,6 +120,9 @@ def test_a_row_that_is_not_chosen_is_not_reduced(axis: int) -> None:
     x = np.random.default_rng(0).standard_normal((70, 75)).astype("float32")
     x[3:60, 3:60] /= 4
     same(program(x), mod.evaluate("main", x))
+    loops = text_of_nests(Compiler(mod).program.nests, True)
+    chosen, _, other = loops[loops.find("if t > 2.0") : loops.find("for i4")].partition("else")
+    assert [part.count("// sum\n") for part in (loops, chosen, other)] == [2, 0, 2]
 
 
 def test_what_is_kept_of_rows_fits_on_the_stack_of_a_thread() -> None:
