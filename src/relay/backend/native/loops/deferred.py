@@ -44,21 +44,25 @@ class Deferred:
         self.chosen: Container[Deferred] = ()
         """If it chooses between values of a row, what is computed only for one that is chosen."""
 
-    def may_choose(self, needed: Container["Deferred"]) -> bool:
-        """Return whether only one of two values is computed: the other holds reductions, none of them among
-        the `needed`.
+    def optional_parts(self, needed: Container["Deferred"]) -> set["Deferred"]:
+        """Return the operands, and theirs, that a choice computes only for the value that it takes.
+
+        There are none unless reductions are among them, and all that is not `needed` can be left out.
         """
         rest = [x for x in below(self.views[1:]) if isinstance(x, Deferred) and x not in needed]
         reductions = [x for x in rest if x.is_reduction]
         if not reductions or any(x.sizes != self.sizes for x in reductions):
-            return False
+            return set()
         if not all(is_float(x.dtype) or x.dtype == "bool" for x in rest):
-            return False
+            return set()
         if not all(x.is_reduction or is_pointwise(x.call) for x in rest):
-            return False
-        self.chosen = {x for x in rest if x.sizes == self.sizes}
+            return set()
+        return {x for x in rest if x.sizes == self.sizes}
+
+    def choose_among(self, parts: Container["Deferred"]) -> None:
+        """Compute these parts only for the value that is chosen."""
+        self.chosen = parts
         self.same = [x for x in self.same if x is self.views[0]]
-        return True
 
     def choose(self, place: tuple[Index, ...]) -> Value:
         """Return an element of the value that is chosen; the other one is not computed."""
@@ -300,7 +304,9 @@ class Rows:
 
     def build_row(self, b: Builder, outs: Mapping[Deferred, View], index: Sequence[Index]) -> None:
         """One row."""
-        needed = self.needed(outs)
+        needed, optional = self.demand(outs)
+        for x, parts in optional.items():
+            x.choose_among(parts)
         for x in self.nodes:
             if x in needed and self.has_one_each(x):
                 x.is_known = False
@@ -321,14 +327,20 @@ class Rows:
         if whole:
             b.for_each([self.sizes[a] for a in self.axes], (), put, any_order=True)
 
-    def needed(self, outs: Iterable[Deferred]) -> set[Deferred]:
-        """Return what is computed of each row in any case: reductions that only a choice reads are not."""
+    def demand(self, outs: Iterable[Deferred]) -> tuple[set[Deferred], dict[Deferred, set[Deferred]]]:
+        """Return the tensors that each row needs in any case, and the optional parts of choices."""
         needed: set[Deferred] = set()
+        optional: dict[Deferred, set[Deferred]] = {}
         choices: list[Deferred] = []
         pending = [*outs]
         while pending or choices:
             if not pending:
-                pending = [y for x in choices if not x.may_choose(needed) for y in x.read]
+                for x in choices:
+                    parts = x.optional_parts(needed)
+                    if parts:
+                        optional[x] = parts
+                    else:
+                        pending += x.read
                 choices = []
                 continue
             x = pending.pop()
@@ -340,7 +352,7 @@ class Rows:
                 pending += [y for y in x.read if y is x.views[0]]
             else:
                 pending += x.read
-        return needed
+        return needed, optional
 
     def are_in(self, x: Deferred) -> bool:
         """Whether a tensor has an element for each number of the rows: their sizes, but for axes of 1."""
