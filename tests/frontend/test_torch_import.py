@@ -91,17 +91,16 @@ def test_arrays_are_taken_for_tensors():
 
 class Norms(torch.nn.Module):
     def forward(self, x):
-        distances = [torch.cdist(x, x[:1], p).sum() for p in (0.5, 1.5, 2.0)]
-        norms = [torch.linalg.vector_norm(x, p, 1).sum() for p in (-1, 0.5, 1.5, 2, 3)]
-        return torch.stack([*distances, *norms])
+        norms = [torch.linalg.vector_norm(x, p, 1).sum() for p in (-1, 0.5, 1.5)]
+        return torch.stack(norms)
 
 
 def test_norms_have_the_derivatives_of_pytorch_at_zeros():
     x = torch.tensor([[3.0, -4.0, 0.0], [0.0, 0.0, 0.0], [3.0, 2.0, 1.0]], requires_grad=True)
-    weights = torch.tensor([1.0, 2.0, -1.0, 1.0, 3.0, 1.0, 0.5, 2.0])
+    weights = torch.tensor([1.0, 2.0, -1.0])
     (Norms()(x) * weights).sum().backward()
     mod = from_pytorch(Norms(), (x.detach(),)).mod
-    text = "def @loss(%x: Tensor[(3, 3), float32], %w: Tensor[(8,), float32]) { sum(@main(%x) * %w) }"
+    text = "def @loss(%x: Tensor[(3, 3), float32], %w: Tensor[(3,), float32]) { sum(@main(%x) * %w) }"
     more = relay.parse(text, init_module=mod)
     slope = relay.create_executor(mod=more).evaluate(relay.grad(more.get_global_var("loss")))
     _, (by_x, _) = slope(x.detach().numpy(), weights.numpy())
