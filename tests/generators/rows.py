@@ -123,7 +123,7 @@ def random_rows(
 
 
 def gradient(f: Function, mod: IRModule) -> Function:
-    """A function that gives the value and the derivative of another, which is added to a module."""
+    """Add a function to a module, and return one that computes its value and its derivative."""
     name = GlobalVar("f")
     mod[name] = f
     params = tuple([Var(p.name_hint, p.type_annotation) for p in f.params])

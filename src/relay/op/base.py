@@ -260,6 +260,10 @@ class Operator:
         """The totals of a lane of a reduction in terms of all elements; None if they cannot be said."""
         return None
 
+    def merge(self, *args: Any, **_: Any) -> list[Any]:
+        """Return the totals of two parts of a reduction that has several."""
+        raise AssertionError(f"{self.name} has no totals to merge")
+
     def check_dtype(self, t: Typing, operand: Type) -> None:
         """Demand `dtypes` of a tensor operand."""
         if self.dtypes is not ANY_DTYPE and not isinstance(t.resolve(operand), TupleType):

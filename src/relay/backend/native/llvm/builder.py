@@ -280,11 +280,13 @@ class Code:
         return self.mask or Value(f"<{self.lanes} x i1>", "splat (i1 true)")
 
     def is_any(self, c: Value) -> Value:
-        """Whether a condition holds in a lane that counts."""
+        """Return whether a condition holds in a lane that counts."""
         if c.type == "i1" and not self.is_partial:
             return c
-        if self.mask is not None:
-            c = self.op("and", c, self.mask)
+        return self.is_set(c if self.mask is None else self.op("and", c, self.mask))
+
+    def is_set(self, c: Value) -> Value:
+        """Return whether a vector of booleans has a true one."""
         return self.set("i1", f"call i1 @llvm.vector.reduce.or.{suffix(c.type)}({c})")
 
     def look_up(self, kind: str, table: str, at: Value) -> Value:

@@ -171,16 +171,16 @@ class Builder(ValueBuilder):
     def add_up(
         self, sizes: Sequence[ir.Index], zero: ir.Value, term: Callable[[tuple[ir.Index, ...]], ir.Value]
     ) -> ir.Value:
-        """The sum of `term(index)` for all indices of a shape; of many terms in blocks, as `sum`."""
+        """Return the sum of `term(index)` over all indices of a shape, added up in blocks if it is large."""
         if not sizes:
             return self.add(zero, term(()))
         counts = [n for n in sizes if isinstance(n, int)]
         is_short = len(counts) == len(sizes) and prod(counts) <= SHORT_SUM
-        adding: Any = None if is_short else Sum()
-        (total,) = self.for_each(
-            sizes, [zero], lambda index, totals: [self.add(totals[0], term(index))],
-            reduction=adding,
-        )  # fmt: skip
+
+        def add_term(index: tuple[ir.Index, ...], totals: Sequence[ir.Value]) -> list[ir.Value]:
+            return [self.add(totals[0], term(index))]
+
+        (total,) = self.for_each(sizes, [zero], add_term, reduction=None if is_short else Sum())
         return total
 
     def fill(self, out: Any, element: Callable[[tuple[ir.Index, ...]], ir.Value]) -> None:

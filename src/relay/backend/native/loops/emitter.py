@@ -153,7 +153,7 @@ class Emitter(ValueEmitter):
             self.emit(block)
             return [self.value(x) for x in block.yields]
         some, none, end = code.label(), code.label(), code.label()
-        code.branch(code.is_any(code.marks()), some, none, likely=False)
+        code.branch(code.is_set(code.marks()), some, none, likely=False)
         code.block(some)
         self.emit(block)
         values = [code.spread(self.value(x)) for x in block.yields]
