@@ -136,7 +136,8 @@ pointwise("nn.gelu", lambda x: x * below(x), lambda x: below(x) + x * bell(x), s
           at=[GELU_ZERO, -6, -8, -10, -13, -14, -37, -38],
           ulps={"float32": NDTR32, "float64": 24.0}, slope_ulps=EXPONENT)  # fmt: skip
 pointwise("nn.gelu", gelu_tanh, gelu_tanh_slope, slope_scale={"float64": gelu_tanh_share},
-          at=[TANH_ZERO, -5, -7, 5], ulps=EXPONENT, slope_ulps=EXPONENT, approximate="tanh")  # fmt: skip
+          at=[TANH_ZERO, -5, -7, 5, -9.72, -10.0574, -10.0777],
+          ulps=EXPONENT, slope_ulps=EXPONENT, approximate="tanh")  # fmt: skip
 pointwise("nn.silu", lambda x: x * logistic(x), silu_slope, slope_scale={"float64": logistic},
           at=[SILU_ZERO, -95, -737])  # fmt: skip
 pointwise("nn.silu", lambda x: x * logistic(1.75 * x), lambda x: silu_slope(1.75 * x),

@@ -25,6 +25,8 @@ from relay.op.registry import operator
 
 CUBE = 0.044715
 """The factor of the cube in the approximation of gelu by the hyperbolic tangent."""
+SLOPE_AT_ZERO = math.sqrt(8 / math.pi)
+"""What that multiplies the sum of a number and the cube by, as the argument of a sigmoid."""
 
 
 @family
@@ -129,15 +131,13 @@ class Gelu(LinearUnit):
 
     def _exact(self, np: Numpy, x: Array) -> Array:
         if self.approximate == "tanh":
-            return _gate(np, x, math.sqrt(8 / math.pi) * (x + CUBE * x * x * x))
+            return _gate(np, x, SLOPE_AT_ZERO * (x + CUBE * x * x * x))
         return x * ndtr(np, x)
 
     def scalar(self, b: Scalars, x: Any) -> Any:
         x = _not_below(b, x, -GATE_END)
         if self.approximate == "tanh":
-            bend = b.add(b.multiply(b.multiply(x, x), b.const(CUBE, x)), b.const(1, x))
-            inner = b.multiply(b.multiply(x, b.const(math.sqrt(8 / math.pi), x)), bend)
-            return b.function("gate", x, inner)
+            return b.function("gelu_tanh", x)
         return b.multiply(x, b.function("ndtr", x))
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr]:
@@ -151,10 +151,7 @@ class Gelu(LinearUnit):
             slope = _add(apply("ndtr", x), rise)
             return (narrowed(_exact_at_zero(slope, x, dtype, GELU_ZERO), dtype),)
         x = _held_to(30.0, x)
-        first, third = (scalar(v * math.sqrt(8 / math.pi), wide) for v in (1, CUBE))
-        bend = times(third, times(x, x))
-        inner, rise = times(x, _add(first, bend)), _add(first, times(scalar(3, wide), bend))
-        slope = _gate_slope(inner, times(x, rise), wide)
+        slope = _gate_slope(*_tanh_inner(x, wide), wide)
         return (narrowed(_exact_at_zero(slope, x, dtype, TANH_ZERO), dtype),)
 
 
@@ -415,6 +412,25 @@ def _decay(x: Expr, dtype: DType) -> tuple[Expr, Expr]:
         apply("where", is_far, _add(x, scalar(LIFT, dtype)), size),
         apply("where", is_far, scalar(math.exp(-LIFT), dtype), scalar(1, dtype)),
     )
+
+
+def _tanh_inner(x: Expr, dtype: DType) -> tuple[Expr, Expr]:
+    """Return the argument of the sigmoid in the approximation of gelu, and its derivative times `x`.
+
+    The argument is a sum of the cube of the first digits, which is exact, and what is less: the exponential
+    multiplies its rounding.
+    """
+    scale = SLOPE_AT_ZERO * CUBE / 64
+    digits = round(scale * 2**16) / 2**16
+    x = times(x, scalar(4, dtype))
+    top, line = apply("trunc", x), times(x, scalar(SLOPE_AT_ZERO / 4, dtype))
+    square = times(top, top)
+    cube = times(times(top, scalar(digits, dtype)), square)
+    others = times(_add(square, times(x, _add(x, top))), scalar(scale, dtype))
+    rest = _add(line, times(cube, scalar(scale / digits - 1, dtype)))
+    inner = _add(cube, _add(times(apply("subtract", x, top), others), rest))
+    bend = apply("subtract", inner, line)
+    return inner, _add(inner, bend, bend)
 
 
 def _gate_slope(inner: Expr, rise: Expr, dtype: DType) -> Expr:

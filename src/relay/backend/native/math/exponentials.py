@@ -5,7 +5,7 @@ after Tang, 1990; sums and products of two floats after Dekker, 1971.
 """
 
 from collections.abc import Sequence
-from math import inf, log, nan
+from math import inf, log, nan, pi, sqrt
 
 from relay.backend.native.llvm.builder import Value
 from relay.backend.native.llvm.machine import host
@@ -231,12 +231,30 @@ LIFT = 24
 """Doublings of an exponential that multiplies a large number: it may be subnormal, the product not."""
 
 
-def gate(x: Lane, y: Lane) -> Lane:
-    """`x * sigmoid(y)`, as exact where the sigmoid is subnormal."""
-    e = exp(-y.size(), doublings=LIFT)
+def gate(x: Lane, y: Lane, rest: Lane | None = None) -> Lane:
+    """`x * sigmoid(y + rest)`, as exact where the sigmoid is subnormal.
+
+    The rest is so small that it matters only where `y` is far below 0.
+    """
+    e = exp(-y.size(), rest, doublings=LIFT)
     is_up = y.compare("oge", 0.0)
     share = x.const(1.0).choose(is_up, e) / e.fma(2.0**-LIFT, 1.0)
     return x * share * x.const(1.0).choose(is_up, 2.0**-LIFT)
+
+
+GELU_CUBE = {
+    "float": (0.07135481387376785, 2.3988323959931355e-09),
+    "double": (0.07135481627260024, 1.3260272815998925e-17),
+}
+"""`sqrt(8 / pi) * 0.044715` in two parts of one sign, whose products with infinity add up."""
+
+
+def gelu_tanh(x: Lane) -> Lane:
+    """The form of gelu with a hyperbolic tangent; an exponential multiplies the roundings of its argument."""
+    square, square_low = two_product(x, x)
+    cube, cube_low = GELU_CUBE[x.kind]
+    y, low = two_product(x, square.fma(cube, square.fma(cube_low, x.const(sqrt(8 / pi)))))
+    return gate(x, y, (x * square_low).fma(cube, low))
 
 
 def mish(x: Lane) -> Lane:

@@ -26,7 +26,7 @@ def minimum(x: Lane, y: Lane) -> Lane:
 EITHER: dict[str, Callable[..., Lane]] = {
     "exp": exponentials.exp, "log": exponentials.log_, "tanh": exponentials.tanh,
     "sigmoid": exponentials.sigmoid, "softplus": exponentials.softplus, "gate": exponentials.gate,
-    "mish": exponentials.mish,
+    "gelu_tanh": exponentials.gelu_tanh, "mish": exponentials.mish,
     "expm1": exponentials.expm1, "log1p": exponentials.log1p,
     "erf": circular.erf, "ndtr": circular.ndtr, "rsqrt": exponentials.rsqrt,
     "maximum": maximum, "minimum": minimum,
