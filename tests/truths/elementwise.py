@@ -143,6 +143,16 @@ pointwise("nn.silu", lambda x: x * logistic(x), silu_slope, slope_scale={"float6
 pointwise("nn.silu", lambda x: x * logistic(1.75 * x), lambda x: silu_slope(1.75 * x),
           slope_scale={"float64": lambda x: logistic(1.75 * x)}, at=[SILU_ZERO / 1.75],
           ulps=EXPONENT, slope_ulps=EXPONENT, alpha=1.75)  # fmt: skip
+pointwise("nn.silu", lambda x: x * logistic(-1.75 * x), lambda x: silu_slope(-1.75 * x),
+          at=[SILU_ZERO / -1.75], dtypes=("float32",), ulps=EXPONENT,
+          slope_ulps=EXPONENT, alpha=-1.75)  # fmt: skip
+pointwise(
+    "nn.silu", lambda x: x / 2, lambda x: None if mp.isnan(x) else mp.mpf(0.5), dtypes=("float32",), alpha=0.0
+)
+pointwise("nn.silu", lambda x: x * logistic(1e-30 * x), lambda x: silu_slope(1e-30 * x), dtypes=("float32",),
+          slope_scale={"float32": lambda x: logistic(1e-30 * x)}, alpha=1e-30)  # fmt: skip
+pointwise("nn.softplus", lambda x: -mp.log1p(mp.exp(-4 * x)) / 4 if x > -100 else x - mp.exp(4 * x) / 4,
+          lambda x: logistic(-4 * x), dtypes=("float32",), beta=-4.0)  # fmt: skip
 pointwise("nn.softplus", lambda x: mp.log1p(mp.exp(x)) if x < 400 else x + mp.exp(-x), logistic)
 pointwise("nn.softplus", lambda x: mp.log1p(mp.exp(4 * x)) / 4 if x < 100 else x + mp.exp(-4 * x) / 4,
           lambda x: logistic(4 * x), beta=4.0)  # fmt: skip

@@ -26,7 +26,7 @@ from relay.op.registry import operator
 CUBE = 0.044715
 """The factor of the cube in the approximation of gelu by the hyperbolic tangent."""
 SLOPE_AT_ZERO = math.sqrt(8 / math.pi)
-"""What that multiplies the sum of a number and the cube by, as the argument of a sigmoid."""
+"""Factor of the number and its cube in the argument of the sigmoid."""
 
 
 @family
@@ -168,18 +168,26 @@ class Silu(LinearUnit):
     samples = (*REAL, sample("3x5 float32", alpha=1.702))
 
     def value(self, np: Numpy, x: Array) -> Array:
-        x = _not_infinite(np, x)
-        return _gate(np, x, x * x.dtype.type(self.alpha))
+        if self.alpha == 0:
+            return x * x.dtype.type(0.5)
+        end = x.dtype.type(math.copysign(math.inf, -self.alpha))
+        held = np.where(x == end, np.nextafter(end, x.dtype.type(0)), x)
+        return _gate(np, held, x * x.dtype.type(self.alpha))
 
     def scalar(self, b: Scalars, x: Any) -> Any:
-        x = _not_below(b, x, -GATE_END) if self.alpha > 0 else x
+        if self.alpha == 0:
+            return b.multiply(x, b.const(0.5, x))
+        end = math.copysign(float(_np.finfo(x.dtype).max), -self.alpha)
+        is_beyond = b.compare("lt" if end < 0 else "gt", x, b.const(end, x))
         inner = x if self.alpha == 1 else b.multiply(x, b.const(self.alpha, x))
-        return b.function("gate", x, inner)
+        return b.function("gate", b.select(is_beyond, b.const(end, x), x), inner)
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr]:
         """`s * (1 + alpha * x * (1 - s))` with the sigmoid `s`; `1 - s` is that of `-alpha * x`."""
         dtype = tensor_type(data).dtype
         wide, x = computing_dtype(dtype), widened(data, dtype)
+        if self.alpha == 0:
+            return (const_like(0.5, data),)
         inner = _held_to(GATE_END, times(x, scalar(self.alpha, wide)))
         slope = _gate_slope(inner, inner, wide)
         return (narrowed(_exact_at_zero(slope, x, dtype, SILU_ZERO, self.alpha), dtype),)
@@ -197,15 +205,16 @@ class Softplus(LinearUnit):
     samples = (*REAL, sample("3x5 float32", beta=2.5))
 
     def value(self, np: Numpy, x: Array) -> Array:
-        inner = x * x.dtype.type(self.beta)
-        return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(inner))) / x.dtype.type(self.beta)
+        inner, bend = x * x.dtype.type(self.beta), np.maximum if self.beta > 0 else np.minimum
+        return bend(x, 0) + np.log1p(np.exp(-np.abs(inner))) / x.dtype.type(self.beta)
 
     def scalar(self, b: Scalars, x: Any) -> Any:
         if self.beta == 1:
             return b.function("softplus", x)
         inner = b.function("fabs", b.multiply(x, b.const(self.beta, x)))
-        rest = b.multiply(b.function("softplus", b.negative(inner)), b.const(1 / self.beta, x))
-        return b.add(b.function("maximum", x, b.const(0, x)), rest)
+        inverse = 1 / self.beta if self.beta else math.inf
+        rest = b.multiply(b.function("softplus", b.negative(inner)), b.const(inverse, x))
+        return b.add(b.function("maximum" if self.beta > 0 else "minimum", x, b.const(0, x)), rest)
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr]:
         """`sigmoid(beta * x)`."""
