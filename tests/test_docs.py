@@ -33,20 +33,18 @@ DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: str(p.relative_to(ROOT)))
-def test_every_snippet_is_true(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bless: bool
-) -> None:
+def test_every_snippet_is_true(path: Path, tmp_path: Path, bless: bool) -> None:
     extra = EXTRAS.get(path.name)
     if extra is not None:
         pytest.importorskip(extra, reason=f"needs the {extra} extra")
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    monkeypatch.chdir(tmp_path)
     namespace: dict[str, Any] = {}
     page = path.read_text()
     for block in blocks(page):
         is_peer = any(mark.startswith("peer:") for mark in block.marks)
         if block.language in ("relay", "python", "sh") and not is_peer:
-            found = execute(block, namespace)
+            with contextlib.chdir(tmp_path):
+                found = execute(block, namespace)
             if block.expected is not None:
                 found = found.rstrip() + "\n"
                 shown = f"```{block.language}\n{block.text}```\n\n```text\n"
