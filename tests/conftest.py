@@ -7,6 +7,8 @@ import pytest
 
 os.environ.setdefault("RELAY_VERIFY_LOOPS", "1")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")  # `cuda,cpu` has programs for XLA run on a GPU
+for library in ("OPENBLAS", "OMP"):  # threads that spin take the cores that pytest's processes share
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
