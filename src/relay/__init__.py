@@ -5,9 +5,8 @@ the module that defines it when it is first used.
 """
 
 from importlib import import_module
-from types import ModuleType
 
-from relay.ir import hooks
+from relay.ir import hooks, import_home
 from relay.version import VERSION
 
 __version__ = VERSION
@@ -79,9 +78,9 @@ def __getattr__(name: str) -> object:
     if name.startswith("__"):
         raise AttributeError(name)
     if name in _SUBMODULES:
-        return _import(f"relay.{name}")
+        return import_home(f"relay.{name}")
     module, attribute = _RENAMED.get(name) or (_HOME.get(name, "relay.op"), name)
-    home = _import(module)
+    home = import_home(module)
     try:
         value = getattr(home, attribute)
     except AttributeError:
@@ -92,14 +91,6 @@ def __getattr__(name: str) -> object:
         setattr(home, attribute, value)
     globals()[name] = value
     return value
-
-
-def _import(module: str) -> ModuleType:
-    """Return a module; its own AttributeError, to Python a missing name, is an ImportError."""
-    try:
-        return import_module(module)
-    except AttributeError as error:
-        raise ImportError(f"cannot import {module!r}: {error}", name=module) from error
 
 
 def __dir__() -> list[str]:

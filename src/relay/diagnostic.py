@@ -14,7 +14,7 @@ from functools import lru_cache
 from types import CodeType, FrameType, TracebackType
 from typing import Literal, NoReturn
 
-from relay.hints import HINTS
+from relay.hints import HINTS, in_python
 
 Severity = Literal["error", "warning", "note"]
 
@@ -267,10 +267,15 @@ class Diagnostic:
         for note in self.notes:
             where = "" if note.span is None else f" ({note.span})"
             lines.append(f"  = note: {note.message}{where}")
-        hint = self.hint or HINTS.get(self.code)
-        if hint:
-            lines.append(f"  = hint: {hint}")
+        if self.advice:
+            lines.append(f"  = hint: {self.advice}")
         return "\n".join(lines)
+
+    @property
+    def advice(self) -> str:
+        """The hint, or that of the code, as the program at the place writes it."""
+        hint = self.hint or HINTS.get(self.code, "")
+        return in_python(hint) if is_of_python(self.span) else hint
 
     def __str__(self) -> str:
         return self.render()

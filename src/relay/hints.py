@@ -1,4 +1,6 @@
-"""What to do next about a diagnostic that does not say so itself."""
+"""What to do next about a diagnostic that does not say so itself, and how Python programs write it."""
+
+import re
 
 HINTS = {
     "argument-count": "pass as many arguments as it takes",
@@ -33,3 +35,30 @@ HINTS = {
     "unknown-grad-target": "write the function itself: `grad(@f)`, `grad(fn (%x) { … })`",
     "unknown-name": "a local is `%x`, bound by `let %x = …;` or a parameter; `relay ops` lists the operators",
 }
+
+IN_PYTHON = [(re.compile(pattern), written) for pattern, written in (
+    (r"bind it with `let`, or", "assign it before, or"),
+    (r": `let %y: Tensor\[\(\?,\), …\] = if …`", " in the annotation of a function that returns it"),
+    (r"; write fn\(%x\) \{ (\S+)\(%x, …\) \}", r"; write `lambda x: relay.\1(x, …)`"),
+    (r": fn\(%x\) \{ (\S+)\(%x\) \}", r": `lambda x: relay.\1(x)`"),
+    (r"`(\w+)\(fn ?\(%x\) \{ %f\(%x\) \}\)`", r"`relay.\1(lambda x: f(x))`"),
+    (r"`grad\(@f\)`, `grad\(fn \(%x\) \{ … \}\)`", "`relay.grad(f)`, `relay.grad(lambda x: …)`"),
+    (r", or `\(%x : T\)`|`free_var %x: T;`, or | or `%t\.0`", ""),
+    (r"`(\w+)\(cast\(x, (\w+)\)\)`", r'`relay.\1(relay.cast(x, "\2"))`'),
+    (r"`%(\w+): ([^`]+)`", r'`\1: "\2"`'),
+    (r"`cast\(([^`,]+), (\w+)\)`", r'`relay.cast(\1, "\2")`'),
+    (r"`nn\.dropout\(%x, %key, rate=0\.5\)\.0`", "`relay.nn.dropout(x, key, rate=0.5)`"),
+    (r", or a wider suffix: `f64`, `i64`, `u64`", ", or an array of a wider dtype"),
+    (r", the content of a reference `ref_read\(e\)`", ""),
+    (r"(?<=`)e\.(\d)\.(\d)(?=`)", r"e[\1][\2]"),
+    (r"(?<=`)e\.(\d)(?=`)", r"e[\1]"),
+    (r"%(?=[a-z_])", ""),
+)]  # fmt: skip
+"""What hints say of programs in text, and what is written in Python in its place."""
+
+
+def in_python(hint: str) -> str:
+    """Return a hint as it is for a Python program."""
+    for pattern, written in IN_PYTHON:
+        hint = pattern.sub(written, hint)
+    return hint

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import relay
+from relay.hints import in_python
 
 
 def test_operators_on_variables_build_the_body() -> None:
@@ -364,6 +365,74 @@ def test_typing_error_in_an_annotation_names_the_function() -> None:
     d = refused(lambda: relay.function(f), "unknown-type")
     assert d.notes[-1].message == "in the annotations of `f`"
     assert d.hint == "did you mean `Tensor`?"
+
+
+def test_a_part_of_an_annotation_is_shown_where_it_stands() -> None:
+    def f(x: "Tensor[(2,), float32]", é: "(bool, bol)", y: "bol") -> "bol":
+        return x
+
+    def g(x: "bool", y: "Tensor[(2,), bol]") -> "bol": return x  # fmt: skip
+
+    for function, first, rest in ((f, ') -> "', '"'), (g, '"Tensor[(2,), ', "]")):
+        span = refused(lambda f=function: relay.function(f), "unknown-type").span
+        line = span.source.line_text(span.line)
+        before, after = line[: span.column - 1], line[span.end_column - 1 :]
+        assert line[span.column - 1 : span.end_column - 1] == "bol"
+        assert before.endswith((first, '"(bool, '))
+        assert after.startswith((rest, ")"))
+
+
+@pytest.mark.parametrize(
+    ("run", "hint"),
+    [
+        (
+            lambda: relay.function(lambda x: relay.cond(x, lambda: x, lambda: x))(np.int32(1)),
+            "compare it: `x != 0`",
+        ),
+        (
+            lambda: relay.function(lambda x: relay.add(x, np.ones(2)))(np.ones(2, "float32")),
+            'convert with `relay.cast(…, "float32")`',
+        ),
+        (
+            lambda: relay.function(lambda x: relay.grad(lambda y: y)(x) + x)(1.0),
+            "`e[1][0]` is the gradient by the first argument, `e[0]` the value",
+        ),
+        (lambda: relay.function(lambda x: relay.split(x, 2) + 1)(np.ones(2)), "a field of a tuple is `e[0]`"),
+    ],
+)
+def test_hints_for_python_programs_are_in_python(run, hint) -> None:
+    with pytest.raises(relay.RelayError) as error:
+        run()
+    assert hint in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "python"),
+    [
+        ("bind it with `let`, or make it a parameter", "assign it before, or make it a parameter"),
+        (
+            "a bare operator; write fn(%x) { add(%x, …) }",
+            "a bare operator; write `lambda x: relay.add(x, …)`",
+        ),
+        (
+            "a function that calls it: fn(%x) { tanh(%x) }",
+            "a function that calls it: `lambda x: relay.tanh(x)`",
+        ),
+        (
+            "close over it instead: `jvp(fn(%x) { %f(%x) })`",
+            "close over it instead: `relay.jvp(lambda x: f(x))`",
+        ),
+        ("declare it: `%f: fn(…) -> …`", 'declare it: `f: "fn(…) -> …"`'),
+        ("pass it: a parameter `%n: int64`", 'pass it: a parameter `n: "int64"`'),
+        (
+            "give it a key: `nn.dropout(%x, %key, rate=0.5).0`",
+            "give it a key: `relay.nn.dropout(x, key, rate=0.5)`",
+        ),
+        ("cast first: `sum(cast(x, float32))`", 'cast first: `relay.sum(relay.cast(x, "float32"))`'),
+    ],
+)
+def test_hints_are_translated(text, python) -> None:
+    assert in_python(text) == python
 
 
 @relay.function

@@ -238,8 +238,13 @@ def test_a_name_that_is_nearly_right_is_suggested():
 def test_an_attribute_error_within_a_module_is_not_taken_for_a_missing_name(monkeypatch, tmp_path):
     (tmp_path / "broken_module.py").write_text("import os\nos.no_such_function\n")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setitem(relay._HOME, "broken", "broken_module")
-    for statement in ("relay.broken", "getattr(relay, 'broken', None)", "exec('from relay import broken')"):
+    homes = (relay, relay.analysis, relay.backend, relay.driver, relay.ir)
+    for home in homes:
+        monkeypatch.setitem(home._HOME, "broken", "broken_module")
+    monkeypatch.setitem(relay.transform._HOME, "broken", ("broken_module", "broken"))
+    names = [home.__name__ for home in (*homes, relay.transform)]
+    statements = [f"exec('from {name} import broken')" for name in names]
+    for statement in ("relay.broken", "getattr(relay, 'broken', None)", *statements):
         with pytest.raises(ImportError, match="'broken_module': module 'os' has no attribute 'no_such_func"):
             eval(statement)
 

@@ -343,5 +343,7 @@ def test_a_name_that_is_near_that_of_a_pass_has_a_suggestion() -> None:
 
 
 def test_what_a_pass_takes_is_a_module() -> None:
+    with pytest.raises(relay.RelayError, match="takes a module, its first argument, by position"):
+        relay.transform.fuse_ops()
     with pytest.raises(relay.RelayError, match="takes a module, found a str"):
         relay.transform.fuse_ops("x")

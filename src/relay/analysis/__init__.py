@@ -1,9 +1,9 @@
 """Facts about a program, never a change."""
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
+from relay.ir import import_home
 from relay.ir.expr import Expr
 from relay.ir.walk import post_order
 
@@ -41,5 +41,5 @@ def __getattr__(name: str) -> Any:
     """An analysis, on first use."""
     if name not in _HOME:
         raise AttributeError(f"module 'relay.analysis' has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(_HOME[name]), name)
+    found = globals()[name] = getattr(import_home(_HOME[name]), name)
     return found

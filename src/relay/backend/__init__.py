@@ -1,7 +1,8 @@
 """What runs programs; what others compile: `register_compiler` says who."""
 
-from importlib import import_module
 from typing import Any
+
+from relay.ir import import_home
 
 _HOME = {
     "register_compiler": "relay.interpreter.regions",
@@ -16,5 +17,5 @@ def __getattr__(name: str) -> Any:
     """A public name, on first use."""
     if name not in _HOME:
         raise AttributeError(f"module 'relay.backend' has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(_HOME[name]), name)
+    found = globals()[name] = getattr(import_home(_HOME[name]), name)
     return found

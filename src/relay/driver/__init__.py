@@ -1,7 +1,8 @@
 """What composes the rest: `compilation.py` compiles programs, `executor.py` evaluates them."""
 
-from importlib import import_module
 from typing import Any
+
+from relay.ir import import_home
 
 _NAMES = {
     "relay.driver.compilation": "build compile load_module optimize",
@@ -19,7 +20,7 @@ def __getattr__(name: str) -> Any:
     """A public name, on first use."""
     if name not in _HOME:
         raise AttributeError(f"module 'relay.driver' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    return getattr(import_home(_HOME[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -5,6 +5,7 @@ from the defining module.
 """
 
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 _NAMES = {
@@ -25,4 +26,15 @@ def __getattr__(name: str) -> Any:
         return import_module("relay.instrument")
     if name not in _HOME:
         raise AttributeError(f"module 'relay.ir' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    return getattr(import_home(_HOME[name]), name)
+
+
+def import_home(module: str) -> ModuleType:
+    """Return the module of a name that is looked up on first use.
+
+    Its own AttributeError, to Python a missing name, is an ImportError.
+    """
+    try:
+        return import_module(module)
+    except AttributeError as error:
+        raise ImportError(f"cannot import {module!r}: {error}", name=module) from error

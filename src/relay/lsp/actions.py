@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from relay.diagnostic import Diagnostic
-from relay.hints import HINTS
 from relay.lint.run import default_findings
 from relay.lsp.completion import import_place
 from relay.lsp.index import Document
@@ -50,7 +49,7 @@ def _of(document: Document, d: Diagnostic) -> Iterator[Action]:
     assert d.span is not None
     start, end = d.span.start, min(d.span.end, len(document.text))
     old = document.text[start:end]
-    hint = d.hint or HINTS.get(d.code, "")
+    hint = d.advice
     if d.code == "missing-let":
         yield Action("Insert `let`", d, start, start, "let ")
     elif d.code == "needless-return":

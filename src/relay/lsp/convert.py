@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from relay.diagnostic import Diagnostic, Span
-from relay.hints import HINTS
 from relay.lint.run import default_findings
 from relay.lsp.index import Document
 from relay.lsp.library import load
@@ -51,7 +50,7 @@ class Converter:
         """A diagnostic: its label and hint in the message, its notes beside it, its page behind the code."""
         t = self.types
         where, own = self._where(view, d.span)
-        hint = d.hint or HINTS.get(d.code, "")
+        hint = d.advice
         unplaced = [note.message for note in d.notes if note.span is None]
         parts = [d.message, d.label, *unplaced, f"hint: {hint}" if hint else ""]
         notes = [(n.message, n.span) for n in d.notes if n.span is not None]

@@ -1,8 +1,8 @@
 """Workloads, such as `relay.testing.resnet.get_workload(num_layers=18)`, and helpers for tests."""
 
-from importlib import import_module
 from typing import Any
 
+from relay.ir import import_home
 from relay.testing.gradient import check_grad, rand
 from relay.testing.helpers import count_ops, run_as_python, run_infer_type, run_opt_pass
 from relay.testing.init import count_parameters, create_workload, parameters
@@ -23,5 +23,5 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """A workload's module, on first use."""
     if name in WORKLOADS or name in ("init", "layers", "nat"):
-        return import_module(f"relay.testing.{name}")
+        return import_home(f"relay.testing.{name}")
     raise AttributeError(f"module 'relay.testing' has no attribute {name!r}")

@@ -1,5 +1,6 @@
 """The parameters of a Python function as those of a Relay one."""
 
+import ast
 import builtins
 import inspect
 import linecache
@@ -126,7 +127,10 @@ def header_of(python: Callable[..., Any]) -> Header:
     except RelayError as error:
         where = (Note(f"in the annotations of `{name_of(python)}`", span),)
         diagnostics = [_in_annotation(d, where) for d in error.diagnostics]
-        raise RelayError([replace(d, span=_place_in_python(d.span, span)) for d in diagnostics]) from None
+        places = _texts_of([p.name for p in asked], types, returns)
+        raise RelayError(
+            [replace(d, span=_place_in_python(d.span, span, places)) for d in diagnostics]
+        ) from None
     of_kind = {p.kind: v for p, v in zip(asked, fn.params, strict=True)}
     rest, others = of_kind.get(inspect.Parameter.VAR_POSITIONAL), of_kind.get(inspect.Parameter.VAR_KEYWORD)
     params = tuple([v for v in fn.params if v is not rest and v is not others])
@@ -143,19 +147,71 @@ def _in_annotation(d: Diagnostic, where: tuple[Note, ...]) -> Diagnostic:
     return replace(d, notes=(*d.notes, *where), hint=hint)
 
 
-def _place_in_python(place: Span | None, function: Span | None) -> Span | None:
+def _texts_of(names: list[str], types: list[Any], returns: Any) -> list[tuple[str, str, int]]:
+    """Return the parameters that are annotated with a text, that, and where it begins in what is parsed.
+
+    That of the result is `return`.
+    """
+    from relay.text.names import local
+
+    places: list[tuple[str, str, int]] = []
+    end = len("fn(")
+    for name, t in zip(names, types, strict=True):
+        end += len(local(name))
+        if isinstance(t, str):
+            places.append((name, t, end + len(": ")))
+            end += len(": ") + len(t)
+        end += len(", ")
+    if isinstance(returns, str):
+        places.append(("return", returns, end + len(") -> ") - (len(", ") if names else 0)))
+    return places
+
+
+def _place_in_python(
+    place: Span | None, function: Span | None, places: Sequence[tuple[str, str, int]]
+) -> Span | None:
     """Return where a part of an annotation stands in the file of a function, else the first line of that."""
     if place is None or function is None or place.source.name != ANNOTATIONS:
         return place
-    lines = linecache.getlines(function.source.name)
-    text = place.source.text[place.start : place.end]
-    for number, line in enumerate(lines[function.line - 1 :], function.line):
-        column = line.find(text) + 1
-        if column and len(text) > 1:
-            return Span(function.source, number, number, column, column + len(text))
-        if line.rstrip().endswith(":"):
-            break
+    written = _annotations_at(function)
+    for name, text, start in places:
+        if start <= place.start <= place.end <= start + len(text) and name in written:
+            source, line, column = written[name]
+            first = source.find(text)
+            if first >= 0 and "\n" not in source:
+                column += first + place.start - start + 1
+                return Span(function.source, line, line, column, column + place.end - place.start)
     return function
+
+
+def _annotations_at(function: Span) -> dict[str, tuple[str, int, int]]:
+    """Return the annotations of a function by its parameters, `return` that of the result.
+
+    Each is its source, the line, and the number of characters before it.
+    """
+    lines = linecache.getlines(function.source.name)
+    try:
+        nodes = ast.walk(ast.parse("".join(lines)))
+    except SyntaxError:
+        return {}
+    for node in nodes:
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if function.line == min([node.lineno, *[d.lineno for d in node.decorator_list]]):
+            own = node.args
+            parameters = [*own.posonlyargs, *own.args, own.vararg, *own.kwonlyargs, own.kwarg]
+            annotations = {p.arg: p.annotation for p in parameters if p is not None}
+            return {
+                name: (ast.get_source_segment("".join(lines), e) or "", e.lineno, _column(lines, e))
+                for name, e in {**annotations, "return": node.returns}.items()
+                if e is not None
+            }
+    return {}
+
+
+def _column(lines: Sequence[str], e: ast.expr) -> int:
+    """Return the number of characters before an expression in its line: `ast` counts bytes."""
+    return len(lines[e.lineno - 1].encode()[: e.col_offset].decode())
 
 
 def _check(

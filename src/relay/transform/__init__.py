@@ -6,6 +6,8 @@
 from importlib import import_module
 from typing import Any
 
+from relay.ir import import_home
+
 _NAMES = {
     "relay.transform.rewriting.context": "PassContext PassInfo PassInstrument",
     "relay.transform.rewriting.instruments": "PassTimingInstrument PrintAfter PrintIR Verify pass_instrument",
@@ -39,13 +41,13 @@ def __getattr__(name: str) -> Any:
 
 def _import_public(name: str, home: str, inner: str) -> Any:
     """Import a function or class of another module."""
-    value = getattr(import_module(home), inner)
+    value = getattr(import_home(home), inner)
     return import_module("relay.op.namespace").public_function(value, f"transform.{name}")
 
 
 def _pass(name: str) -> Any:
     """A registered pass under either of its names."""
-    registry = import_module("relay.transform.rewriting.registry")
+    registry = import_home("relay.transform.rewriting.registry")
     registry.load_all()
     if name in registry.public_names:
         from relay.transform.rewriting.pass_objects import spelling
@@ -58,6 +60,6 @@ def _pass(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """Everything public, every pass included."""
-    registry = import_module("relay.transform.rewriting.registry")
+    registry = import_home("relay.transform.rewriting.registry")
     registry.load_all()
     return sorted({*__all__, *registry.registry, *registry.public_names})

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from relay.diagnostic import RelayError
+from relay.diagnostic import RelayError, name_of_local
 from relay.ir.expr import Call, Constant, Constructor, Op, Var
 from relay.ir.type import HAS_INCOMPLETE, FuncType, Kind, TensorType, TypeVar
 from relay.op.registry import instance as operator_instance
@@ -24,7 +24,7 @@ def unbound(inf: "Inference", v: Var) -> Any:
     if not inf.is_open:
         inf.diagnose(
             "unknown-variable",
-            f"nothing around it binds `%{v.name}`",
+            f"nothing around it binds `{name_of_local(v.name, v.span)}`",
             v,
             hint="bind it with `let`, or make it a parameter",
         )

@@ -8,7 +8,8 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, ParamSpec, get_type_hints
 
-from relay.diagnostic import Span, did_you_mean, fail
+from relay.diagnostic import Span, caller_span, did_you_mean, fail
+from relay.ir import import_home
 from relay.ir.collector import paused
 from relay.ir.module import IRModule
 from relay.op.registry import clear_arguments
@@ -78,11 +79,12 @@ def module_pass(
         @wraps(function)
         def run(*args: P.args, **options: P.kwargs) -> IRModule:
             if not args:
-                raise TypeError(f"{name}() is missing the module, its first argument")
+                message = f"`transform.{name}` takes a module, its first argument, by position"
+                fail("argument-count", message, caller_span(), hint="relay.parse(text) gives a module")
             first, *rest = args
             if not isinstance(first, IRModule):
                 message = f"`transform.{name}` takes a module, found a {type(first).__name__}"
-                fail("argument-type", message, hint="relay.parse(text) gives a module")
+                fail("argument-type", message, caller_span(), hint="relay.parse(text) gives a module")
             mod = annotated(first)
             for form in needs:
                 mod = mod if form.is_known(mod) else find(form.by).run(mod)
@@ -116,7 +118,7 @@ def load_all() -> None:
 def load(home: str) -> None:
     """Import the passes of a package or a module, once: looking for the files takes milliseconds."""
     for found in iter_modules(getattr(import_module(home), "__path__", ()), f"{home}."):
-        import_module(found.name)
+        import_home(found.name)
 
 
 def find(name: str, span: Span | None = None) -> Rule:
