@@ -1,6 +1,7 @@
+import gc
 import inspect
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--programs", type=int, default=60, help="random programs that each property is tried on"
     )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Free nothing while tests are collected, and pass over them when garbage is collected later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.fixture
