@@ -24,7 +24,7 @@ format:
 	$(BIN)/ruff format $(PATHS)
 
 types:
-	$(BIN)/basedpyright --pythonpath $(BIN)/python --level error src/relay
+	$(BIN)/basedpyright --threads 2 --pythonpath $(BIN)/python --level error src/relay
 
 test:
 	$(BIN)/pytest -n 2
