@@ -67,9 +67,9 @@ def test_script_runs_unchanged(name: str, tmp_path: Path, bless: bool, forked: C
 
 
 @pytest.mark.parametrize("arguments", [("-m", "pytest", "-q", "test_passes.py"), ("test_passes.py",)])
-def test_tests_run_unchanged(arguments: tuple[str, ...], tmp_path: Path) -> None:
+def test_tests_run_unchanged(arguments: tuple[str, ...], tmp_path: Path, forked: Callable[..., Ran]) -> None:
     shutil.copy(SCRIPTS / "passes_tested.py", tmp_path / "test_passes.py")
-    ran = run(*arguments, folder=tmp_path)
+    ran = forked(*arguments, folder=tmp_path)
     assert ran.returncode == 0, ran.stdout
     assert "7 passed, 1 skipped" in ran.stdout
 
@@ -78,13 +78,13 @@ def test_there_are_twenty() -> None:
     assert len(list(SCRIPTS.glob("*.py"))) >= 20
 
 
-def test_arguments_and_status_are_those_of_the_script(tmp_path: Path) -> None:
+def test_arguments_and_status_are_those_of_the_script(tmp_path: Path, forked: Callable[..., Ran]) -> None:
     script = tmp_path / "script.py"
     script.write_text("import sys\nfrom tvm import relay\nprint(__name__, sys.argv[1:])\nsys.exit(3)\n")
     ran = run(str(script), "--layers", "2", folder=tmp_path)
     assert (ran.returncode, ran.stdout) == (3, "__main__ ['--layers', '2']\n")
     script.write_text("from tvm import relay\nrelay.build(relay.const(1.0) + relay.ones((2,), 'int8'))\n")
-    ran = run(str(script), folder=tmp_path)
+    ran = forked(str(script), folder=tmp_path)
     assert ran.returncode == 1
     assert ran.stderr.startswith("error[")
     assert "Traceback" not in ran.stderr
