@@ -98,6 +98,22 @@ def test_smooth_functions_far_from_zero(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("call", "limits"),
+    [
+        ("nn.gelu(%x)", [0, math.inf]),
+        ('nn.gelu(%x, approximate="tanh")', [0, math.inf]),
+        ("nn.silu(%x)", [0, math.inf]),
+        ("nn.silu(%x, alpha=-2.0)", [-math.inf, 0]),
+        ("nn.silu(%x, alpha=0.0)", [-math.inf, math.inf]),
+    ],
+)
+def test_gates_have_limits_at_infinities(call: str, limits: list[float]) -> None:
+    mod = relay.parse(f"def @main(%x: Tensor[(2,), float32]) {{ {call} }}")
+    infinities = np.array([-math.inf, math.inf], "float32")
+    np.testing.assert_array_equal(relay.build(mod, target="xla")(infinities), limits)
+
+
+@pytest.mark.parametrize(
     ("call", "zero", "slope"),
     [
         (

@@ -53,11 +53,22 @@ def normal(jax: Any, x: Any) -> Any:
     return jax.lax.erfc(x * -(0.5**0.5)) * 0.5
 
 
+def share_of(jax: Any, x: Any, share: Any) -> Any:
+    """Return `x * share`, a zero of the sign of `x` where the share is 0, of infinity too."""
+    return jax.numpy.where(share == 0, jax.numpy.copysign(share, x), x * share)
+
+
 def gelu(jax: Any, op: Gelu, x: Any) -> Any:
-    """`nn.gelu`."""
+    """Compute `nn.gelu`."""
     if op.approximate == "tanh":
-        return x * jax.lax.logistic((8 / jax.numpy.pi) ** 0.5 * (x + CUBE * x * x * x))
-    return x * normal(jax, x)
+        inner = (8 / jax.numpy.pi) ** 0.5 * (x + CUBE * x * x * x)
+        return share_of(jax, x, jax.lax.logistic(inner))
+    return share_of(jax, x, normal(jax, x))
+
+
+def silu(jax: Any, op: Silu, x: Any) -> Any:
+    """Compute `nn.silu`."""
+    return share_of(jax, x, jax.lax.logistic(x * op.alpha)) if op.alpha else x / 2
 
 
 def padded(np: Any, op: Pad, data: Any, pad_value: Any = None) -> Any:
@@ -85,7 +96,7 @@ FORMS: dict[type, Form] = {
     AvgPool: averages,
     AvgPoolGrad: to_averaged,
     Sigmoid: elementwise(lambda jax, op, x: jax.lax.logistic(x)),
-    Silu: elementwise(lambda jax, op, x: x * jax.lax.logistic(x * op.alpha)),
+    Silu: elementwise(silu),
     Erf: elementwise(lambda jax, op, x: jax.lax.erf(x)),
     Erfc: elementwise(lambda jax, op, x: jax.lax.erfc(x)),
     Ndtr: elementwise(lambda jax, op, x: normal(jax, x)),

@@ -10,7 +10,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as _np
 
 from relay.ir.expr import Expr
-from relay.ir.type import DType
+from relay.ir.type import DType, Type
+from relay.op.axes import attribute_fault
 from relay.op.base import FLOATING, Array, Numpy, sample
 from relay.op.conversion import accumulator, accumulator_name, through_float64
 from relay.op.derivative import const_like, tensor_type, times
@@ -22,6 +23,7 @@ from relay.op.native import Scalars
 from relay.op.nn.activation import where_positive
 from relay.op.numeric import apply, computing_dtype, narrow, narrowed, scalar, widened
 from relay.op.registry import operator
+from relay.op.relation import Typing
 
 CUBE = 0.044715
 """The factor of the cube in the approximation of gelu by the hyperbolic tangent."""
@@ -318,6 +320,11 @@ class Celu(ExponentialUnit):
 
     alpha: float = 1.0
     samples = (*REAL, sample("3x5 float32", alpha=0.5))
+
+    def check_dtype(self, t: Typing, operand: Type) -> None:
+        if self.alpha == 0:
+            attribute_fault(t, "alpha", self.alpha, "it divides")
+        super().check_dtype(t, operand)
 
     def factors(self) -> tuple[float, float, float]:
         return 1.0, self.alpha, 1 / self.alpha
