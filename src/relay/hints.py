@@ -37,12 +37,12 @@ HINTS = {
 }
 
 IN_PYTHON = [(re.compile(pattern), written) for pattern, written in (
-    (r"bind it with `let`, or", "assign it before, or"),
+    (r"bind it with `let`, or make it a parameter", "make it a parameter, or bind it with `relay.Let`"),
     (r": `let %y: Tensor\[\(\?,\), …\] = if …`", " in the annotation of a function that returns it"),
     (r"; write fn\(%x\) \{ (\S+)\(%x, …\) \}", r"; write `lambda x: relay.\1(x, …)`"),
     (r": fn\(%x\) \{ (\S+)\(%x\) \}", r": `lambda x: relay.\1(x)`"),
     (r"`(\w+)\(fn ?\(%x\) \{ %f\(%x\) \}\)`", r"`relay.\1(lambda x: f(x))`"),
-    (r"`grad\(@f\)`, `grad\(fn \(%x\) \{ … \}\)`", "`relay.grad(f)`, `relay.grad(lambda x: …)`"),
+    (r"`(\w+)\(@f\)`, `(\w+)\(fn \(%?x\) \{ … \}\)`", r"`relay.\1(f)`, `relay.\2(lambda x: …)`"),
     (r", or `\(%x : T\)`|`free_var %x: T;`, or | or `%t\.0`", ""),
     (r"`(\w+)\(cast\(x, (\w+)\)\)`", r'`relay.\1(relay.cast(x, "\2"))`'),
     (r"`%(\w+): ([^`]+)`", r'`\1: "\2"`'),

@@ -409,7 +409,14 @@ def test_hints_for_python_programs_are_in_python(run, hint) -> None:
 @pytest.mark.parametrize(
     ("text", "python"),
     [
-        ("bind it with `let`, or make it a parameter", "assign it before, or make it a parameter"),
+        (
+            "bind it with `let`, or make it a parameter",
+            "make it a parameter, or bind it with `relay.Let`",
+        ),
+        (
+            "write the function itself: `vmap(@f)`, `vmap(fn (%x) { … })`",
+            "write the function itself: `relay.vmap(f)`, `relay.vmap(lambda x: …)`",
+        ),
         (
             "a bare operator; write fn(%x) { add(%x, …) }",
             "a bare operator; write `lambda x: relay.add(x, …)`",

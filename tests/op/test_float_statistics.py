@@ -113,6 +113,49 @@ def test_rows_at_the_ends_of_the_range_are_normalised(size: float) -> None:
             near(y[2 * i + 1], moved / length, "float32")
 
 
+@pytest.mark.parametrize("size", [1e-17, 1e-14, 1e-11, 1e11, 1e14, 1e16, 1e18])
+def test_rows_of_any_size_have_second_derivatives(size: float) -> None:
+    x, w = (ROW * size).astype("float32"), (np.array([0.5, 1.0, -1.0, 2.0]) * size).astype("float32")
+    params = "%x: Tensor[(4,), float32], %w: Tensor[(4,), float32]"
+    text = (
+        f"def @f({params}) {{ sum(nn.rms_norm(%x, ones_like(%x), epsilon=0.0) * %w) }} "
+        f"def @g({params}) {{ sum(grad(@f)(%x, %w).1.0 * %w) }} "
+        f"def @main({params}) {{ grad(@g)(%x, %w).1.0 }}"
+    )
+    u, v = x.astype("float64"), w.astype("float64")
+    root, along = np.sqrt(np.mean(u * u)), v @ u
+    wanted = 3 * along**2 * u / (16 * root**5) - (v @ v * u + 2 * along * v) / (4 * root**3)
+    for y in results(text, x, w).values():
+        np.testing.assert_allclose(y, wanted, 1e-5)
+
+
+def test_a_scale_does_not_overflow_where_the_result_is_zero() -> None:
+    params = "%x: Tensor[(4,), float32], %g: Tensor[(4,), float32]"
+    for body in (
+        "nn.layer_norm(%x, %x, %x, scale=False, center=False, epsilon=0.0)",
+        "nn.rms_norm(%x, %g, epsilon=0.0)",
+    ):
+        x = np.float32(1e-33) * (np.float32([1, 2, -3, 4]) if "layer" in body else np.ones(4, "float32"))
+        text = f"def @f({params}) {{ {body} * %g }} def @main({params}) {{ grad(@f)(%x, %g).1.0 }}"
+        for y in results(text, x, np.full(4, 1e9, "float32")).values():
+            np.testing.assert_array_equal(y, 0)
+    body = "nn.layer_norm(%x, %x, %x, scale=False, center=False, epsilon=1e-62)"
+    for y in results(
+        f"def @main(%x: Tensor[(4,), float32]) {{ {body} }}", np.full(4, 1e10, "float32")
+    ).values():
+        np.testing.assert_array_equal(y, 0)
+
+
+def test_powers_have_the_slopes_of_pytorch_at_zero_and_infinity() -> None:
+    x, n = np.array([-0.0, 0.0, -0.0, np.inf, np.inf]), np.array([-1.0, -3.0, -3.0, 1 / 3, 1.7])
+    for dtype in ("float32", "float64"):
+        params = f"%x: Tensor[(5,), {dtype}], %n: Tensor[(5,), {dtype}]"
+        text = f"def @f({params}) {{ power(%x, %n) }} def @main({params}) {{ grad(@f)(%x, %n).1 }}"
+        for by_base, by_exponent in results(text, x.astype(dtype), n.astype(dtype)).values():
+            np.testing.assert_array_equal(by_base, [-np.inf, -np.inf, -np.inf, 0, np.inf])
+            np.testing.assert_array_equal(by_exponent, [np.inf, -np.inf, np.inf, np.inf, np.inf])
+
+
 def test_xla_has_room_for_squares_too() -> None:
     pytest.importorskip("jax")
     x = (ROW * 1.1e38).astype("float32")

@@ -6,7 +6,6 @@ from typing import Any
 import click
 
 from relay.diagnostic import Diagnostic, PythonSource
-from relay.hints import HINTS
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print it in JSON.")
 """The option that asks for it."""
@@ -28,7 +27,7 @@ def diagnostic_object(d: Diagnostic, file: str) -> dict[str, Any]:
         "severity": d.severity,
         "message": d.message,
         "label": d.label,
-        "hint": d.hint or HINTS.get(d.code, ""),
+        "hint": d.advice,
         **place_object(d.span),
         "notes": notes,
     }

@@ -188,7 +188,7 @@ class Power(Arithmetic):
         return narrowed(self.by_base(lhs, rhs, wide), dtype), narrowed(by_exponent, dtype)
 
     def by_exponent(self, y: Expr, x: Expr, n: Expr, dtype: DType) -> Expr:
-        """`y * log(x)`; 0 where `x` is 0, unless the power is infinite.
+        """Return `y * log(x)`; 0 where `x` is 0, unless the power is infinite.
 
         A large logarithm would multiply the rounding of a subnormal power: it multiplies the root, which is
         normal, and that product multiplies the root again.
@@ -199,13 +199,14 @@ class Power(Arithmetic):
         if isinstance(x, Constant) and x.is_scalar and SMALL_LOG[0] < x.value < SMALL_LOG[1]:
             return times(y, log)
         root = apply("power", x, times(n, scalar(0.5, dtype)))
-        return times(root, times(root, log))
+        signed = apply("where", apply("equal", x, zero), y, root)  # a power of -0.0 may be negative
+        return times(signed, times(root, log))
 
     def by_base(self, x: Expr, n: Expr, dtype: DType) -> Expr:
         """`n * x ** (n - 1)`; 0 where `n` is 0, even at `x = 0`.
 
         An exponent that `n - 1` rounds to would make the power another, so there it is `x ** n / x`; also
-        where `n` is small, and `x ** (n - 1)` may be infinite.
+        where `n` is small, and `x ** (n - 1)` may be infinite; but not at infinity.
         """
         zero, one = scalar(0, dtype), scalar(1, dtype)
         if isinstance(n, Constant) and n.is_scalar and n.value and _is_exact(n.value):
@@ -218,6 +219,7 @@ class Power(Arithmetic):
         )
         is_large = apply("greater_equal", apply("abs", n), scalar(0.5, dtype))
         is_exact = apply("logical_or", apply("logical_and", is_exact, is_large), apply("equal", x, zero))
+        is_exact = apply("logical_or", is_exact, apply("isinf", x))
         is_nothing = apply("logical_and", apply("equal", n, zero), apply("isinf", apply("divide", one, x)))
         base = apply("where", is_nothing, one, x)
         steps = apply("power", base, apply("where", is_exact, less, n))

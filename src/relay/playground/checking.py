@@ -4,7 +4,6 @@ from functools import lru_cache
 from typing import Any
 
 from relay.diagnostic import Diagnostic
-from relay.hints import HINTS
 from relay.ir.expr import Function
 from relay.lsp.actions import Action, actions
 from relay.lsp.hover import hover as hover_at
@@ -64,7 +63,7 @@ def plain(d: Diagnostic) -> Answer:
         "severity": d.severity,
         "message": d.message,
         "label": d.label,
-        "hint": d.hint or HINTS.get(d.code, ""),
+        "hint": d.advice,
         "rendered": d.render(),
         "line": None if d.span is None else d.span.line,
     }

@@ -148,9 +148,9 @@ def _in_annotation(d: Diagnostic, where: tuple[Note, ...]) -> Diagnostic:
 
 
 def _texts_of(names: list[str], types: list[Any], returns: Any) -> list[tuple[str, str, int]]:
-    """Return the parameters that are annotated with a text, that, and where it begins in what is parsed.
+    """Return the name, the text and the offset in the parsed header of each annotation that is a text.
 
-    That of the result is `return`.
+    The name of the result is `return`.
     """
     from relay.text.names import local
 
@@ -174,13 +174,17 @@ def _place_in_python(
     if place is None or function is None or place.source.name != ANNOTATIONS:
         return place
     written = _annotations_at(function)
+    part = place.source.text[place.start : place.end]
     for name, text, start in places:
         if start <= place.start <= place.end <= start + len(text) and name in written:
             source, line, column = written[name]
             first = source.find(text)
-            if first >= 0 and "\n" not in source:
-                column += first + place.start - start + 1
-                return Span(function.source, line, line, column, column + place.end - place.start)
+            at = first + place.start - start if first >= 0 else source.find(part)
+            if at >= 0:
+                before = source[:at]
+                column = at - before.rfind("\n") if "\n" in before else column + at + 1
+                line += before.count("\n")
+                return Span(function.source, line, line, column, column + len(part))
     return function
 
 

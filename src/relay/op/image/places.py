@@ -81,7 +81,7 @@ def nearest(rounding: str, x: Term) -> Term:
 def cubic_term(d: Term, a: float) -> Term:
     """Return the weight of an element at a distance that is not negative, by the factors of its zeros."""
     less = 2.0 - d
-    near = (1.0 - d) * (d + 1.0 - d * d * (a + 2))
+    near = (1.0 - d) * ((1.0 - d) * (d * 2.0 + 1.0) - d * d * a)
     far = (d - 1.0) * less * less * a
     return (d <= 1.0).where(near, (d < 2.0).where(far, d * 0.0))
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as _np
 
+from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import DType, Type
 from relay.op.axes import attribute_fault
@@ -170,14 +171,14 @@ class Silu(LinearUnit):
     samples = (*REAL, sample("3x5 float32", alpha=1.702))
 
     def value(self, np: Numpy, x: Array) -> Array:
-        if self.alpha == 0:
+        if x.dtype.type(self.alpha) == 0:
             return x * x.dtype.type(0.5)
         end = x.dtype.type(math.copysign(math.inf, -self.alpha))
         held = np.where(x == end, np.nextafter(end, x.dtype.type(0)), x)
         return _gate(np, held, x * x.dtype.type(self.alpha))
 
     def scalar(self, b: Scalars, x: Any) -> Any:
-        if self.alpha == 0:
+        if _np.dtype(x.dtype).type(self.alpha) == 0:
             return b.multiply(x, b.const(0.5, x))
         end = math.copysign(float(_np.finfo(x.dtype).max), -self.alpha)
         is_beyond = b.compare("lt" if end < 0 else "gt", x, b.const(end, x))
@@ -188,7 +189,7 @@ class Silu(LinearUnit):
         """`s * (1 + alpha * x * (1 - s))` with the sigmoid `s`; `1 - s` is that of `-alpha * x`."""
         dtype = tensor_type(data).dtype
         wide, x = computing_dtype(dtype), widened(data, dtype)
-        if self.alpha == 0:
+        if to_numpy(wide).type(self.alpha) == 0:
             return (const_like(0.5, data),)
         inner = _held_to(GATE_END, times(x, scalar(self.alpha, wide)))
         slope = _gate_slope(inner, inner, wide)
@@ -214,7 +215,7 @@ class Softplus(LinearUnit):
         if self.beta == 1:
             return b.function("softplus", x)
         inner = b.function("fabs", b.multiply(x, b.const(self.beta, x)))
-        inverse = 1 / self.beta if self.beta else math.inf
+        inverse = 1 / self.beta if self.beta else math.copysign(math.inf, self.beta)
         rest = b.multiply(b.function("softplus", b.negative(inner)), b.const(inverse, x))
         return b.add(b.function("maximum" if self.beta > 0 else "minimum", x, b.const(0, x)), rest)
 
@@ -323,7 +324,7 @@ class Celu(ExponentialUnit):
 
     def check_dtype(self, t: Typing, operand: Type) -> None:
         if self.alpha == 0:
-            attribute_fault(t, "alpha", self.alpha, "it divides")
+            attribute_fault(t, "alpha", self.alpha, "nothing can be divided by it")
         super().check_dtype(t, operand)
 
     def factors(self) -> tuple[float, float, float]:
@@ -433,8 +434,8 @@ def _decay(x: Expr, dtype: DType) -> tuple[Expr, Expr]:
 def _tanh_inner(x: Expr, dtype: DType) -> tuple[Expr, Expr]:
     """Return the argument of the sigmoid in the approximation of gelu, and its derivative times `x`.
 
-    The argument is a sum of the cube of the first digits, which is exact, and what is less: the exponential
-    multiplies its rounding.
+    The argument is the cube of the leading digits of `x`, which is exact, plus a small correction: the
+    exponential would multiply the rounding of a plain product.
     """
     scale = SLOPE_AT_ZERO * CUBE / 64
     digits = round(scale * 2**16) / 2**16

@@ -59,8 +59,8 @@ def scaled_and_shifted(x: Expr, gamma: Expr | None, beta: Expr | None, axis: int
     return x if beta is None else apply("add", x, along_channels(beta, axis, rank))
 
 
-LEAST_SQUARE, GREATEST_SQUARE = 1e-30, 1e37
-"""Between these, means of squares lose nothing in float32."""
+LEAST_SQUARE, GREATEST_SQUARE = 1e-24, 1e24
+"""Between these, means of squares and their powers of -1.5 lose nothing in float32."""
 FAR_SQUARE = 256.0
 """Most that the square of a mean may be of the variance without its rounding showing."""
 SCALE = 2.0**100
@@ -103,7 +103,8 @@ def normalised(
     exact_mean = mean_over(exact, axes) if is_centred else scalar(0, wide)
     exact = apply("subtract", exact, exact_mean) if is_centred else exact
     exact_square = apply("add", mean_over(times(exact, exact), axes), scalar(epsilon, wide))
-    exact_scale = scale_of(exact_square, wide)
+    size = apply("maximum", exact_square, times(exact_mean, exact_mean)) if is_centred else exact_square
+    exact_scale = scale_of(size, wide)
     scale = narrowed_where_inexact(exact_scale, 1)
     scaled = times(x, scale)
     if is_centred:
@@ -271,13 +272,15 @@ class _Normalisation(SameType, Composite):
         """Return the tangent of normalised split data, or its cotangent: the Jacobian is symmetric."""
         axes, epsilon = self.over(rank), scalar(self.attributes()["epsilon"], computing_dtype(dtype))
         *scales, factor = factors
-        dx = reduce(times, scales, dx)
+        one = scalar(1, computing_dtype(dtype))
+        dx = reduce(times, [apply("minimum", s, one) for s in scales], dx)
         moved = apply("subtract", dx, mean_over(dx, axes)) if self.is_centred else dx
         # Divided by 1, from the same numbers: the rounding of the factor does not show.
         rest = reduce(times, [*factors, *factors], epsilon)
-        one = apply("add", mean_over(times(y, y), axes), rest)
-        share = apply("divide", mean_over(times(moved, y), axes), one)
-        return times(factor, apply("subtract", moved, times(y, share)))
+        square = apply("add", mean_over(times(y, y), axes), rest)
+        share = apply("divide", mean_over(times(moved, y), axes), square)
+        moved = apply("subtract", moved, times(y, share))
+        return times(factor, reduce(times, [apply("maximum", s, one) for s in scales], moved))
 
     def vjp(self, g: Expr, y: Expr, data: Expr, *vectors: Expr) -> tuple[Expr | None, ...]:
         dtype, rank, axis = tensor_type(data).dtype, rank_of(data), self.channels

@@ -58,7 +58,7 @@ def cubic_kernel(d: float, a: float = -0.5) -> float:
     """The weight of an element at distance `d`.  Source: Keys, 1981."""
     d = abs(d)
     if d < 1:
-        return (1 - d) * (1 + d - (a + 2) * d * d)
+        return (1 - d) * ((1 - d) * (1 + 2 * d) - a * d * d)
     return (d - 1) * (2 - d) * (2 - d) * a if d < 2 else 0.0
 
 

@@ -14,8 +14,8 @@ REGISTERS_LIGHT, REGISTERS_HEAVY = 4, 2
 """Vectors at once, so that one waits for none; fewer where functions need registers of their own."""
 HEAVY_COST = 16
 MAX_LANES = 64
-"""Bound on the lanes of narrow numbers.  Many processors have no masks for numbers of one or two bytes: what
-does not fill the lanes is a branch for each there, which takes LLVM seconds where there are 256.
+"""Bound on the lanes of narrow numbers.  Many processors have no masks for numbers of one or two bytes, so
+that a remainder compiles to a branch for each lane: with 256 lanes, LLVM takes seconds.
 """
 MOVED_NANOSECONDS, COMPUTED_NANOSECONDS = 0.2, 0.04
 """For an element that is read or written, and for each instruction that computes one, in vectors."""
