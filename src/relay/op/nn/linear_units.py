@@ -9,7 +9,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as _np
 
-from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import DType, Type
 from relay.op.axes import attribute_fault
@@ -189,7 +188,8 @@ class Silu(LinearUnit):
         """`s * (1 + alpha * x * (1 - s))` with the sigmoid `s`; `1 - s` is that of `-alpha * x`."""
         dtype = tensor_type(data).dtype
         wide, x = computing_dtype(dtype), widened(data, dtype)
-        if to_numpy(wide).type(self.alpha) == 0:
+        alpha = _np.float32(self.alpha) if wide == "float32" else self.alpha
+        if alpha == 0:
             return (const_like(0.5, data),)
         inner = _held_to(GATE_END, times(x, scalar(self.alpha, wide)))
         slope = _gate_slope(inner, inner, wide)
