@@ -1,4 +1,4 @@
-"""What to do next about a diagnostic that does not say so itself, and how Python programs write it."""
+"""Default hints of diagnostics, and their form for Python programs."""
 
 import re
 
@@ -54,7 +54,7 @@ IN_PYTHON = [(re.compile(pattern), written) for pattern, written in (
     (r"(?<=`)e\.(\d)(?=`)", r"e[\1]"),
     (r"%(?=[a-z_])", ""),
 )]  # fmt: skip
-"""What hints say of programs in text, and what is written in Python in its place."""
+"""Patterns of hints about programs in text, each with its replacement for Python programs."""
 
 
 def in_python(hint: str) -> str:

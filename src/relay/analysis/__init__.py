@@ -41,5 +41,5 @@ def __getattr__(name: str) -> Any:
     """An analysis, on first use."""
     if name not in _HOME:
         raise AttributeError(f"module 'relay.analysis' has no attribute {name!r}")
-    found = globals()[name] = getattr(import_home(_HOME[name]), name)
-    return found
+    value = globals()[name] = getattr(import_home(_HOME[name]), name)
+    return value

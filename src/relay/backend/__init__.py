@@ -17,5 +17,5 @@ def __getattr__(name: str) -> Any:
     """A public name, on first use."""
     if name not in _HOME:
         raise AttributeError(f"module 'relay.backend' has no attribute {name!r}")
-    found = globals()[name] = getattr(import_home(_HOME[name]), name)
-    return found
+    value = globals()[name] = getattr(import_home(_HOME[name]), name)
+    return value
